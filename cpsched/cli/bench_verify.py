@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from cpsched.study.bench.bench import Bench
-    from cpsched.study.bench.logs import Window
-    from cpsched.study.bench.submission import Submission
+    from cpsched.study.bench.entry import BenchEntry
+    from cpsched.study.bench.log_windows import LogWindow
 
 _TRUE = "true"
 #: Files of the look-ahead test: jobs before the window, and what an entry learns from them.
@@ -44,7 +44,7 @@ def scored(folder: Path) -> list[Scored]:
     tracks = {track.name: track for track in reopened(folder).tracks}
     runs = dict(runs_of(folder))
     # One oracle is enough beside the others.
-    known = [run for run in runs.get(_TRUE, ()) if run.dispatcher == "EASY by urgency"]
+    known = [run for run in runs.get(_TRUE, ()) if run.dispatcher == "EASY by WSEPT"]
     return [
         Scored.of(tracks[name], of, () if name == _TRUE or tracks[name].run else known)
         for name, of in runs.items()
@@ -149,7 +149,7 @@ def recount(
     )
 
 
-def _differences(entry: Submission, window: Window) -> list[str]:
+def _differences(entry: BenchEntry, window: LogWindow) -> list[str]:
     """Return how the starts of an entry in a window depend on the future."""
 
     def specs(folder: Path) -> tuple[str, str]:
@@ -157,7 +157,7 @@ def _differences(entry: Submission, window: Window) -> list[str]:
         if window.before is not None:
             shutil.copyfile(window.before, before)
         trained = entry.trained(folder, None if window.before is None else before, _MODEL)
-        return trained.dispatcher or "easy-urgency", trained.predictor or "requested"
+        return trained.dispatcher or "easy-wsept", trained.predictor or "requested"
 
     code = () if entry.code is None else (entry.code,)
     with tempfile.TemporaryDirectory(prefix="cpsched-look-ahead-") as made:

@@ -24,7 +24,7 @@ from cpsched.errors import ConfigError, UnknownNameError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.study.campaign import Outcome
+    from cpsched.study.campaign import CampaignOutcome
     from cpsched.study.study import Study
     from cpsched.study.tables import Tables
 
@@ -94,7 +94,7 @@ def carry_out_and_show(study: Study, shown: Shown, *, repeat: str = "--seeds 5")
 
     made: list[Tables] = []
 
-    def tables_of(outcome: Outcome) -> None:
+    def tables_of(outcome: CampaignOutcome) -> None:
         if outcome.folders:
             made.append(make_tables(shown.out))
             write_tables(made[0], subfolder(shown.out, "tables"))
@@ -135,11 +135,13 @@ def _report(out: Path) -> Path | None:
     return page
 
 
-def _show(outcome: Outcome, tables: Tables, page: Path | None, repeat: str, shown: Shown) -> None:
+def _show(
+    outcome: CampaignOutcome, tables: Tables, page: Path | None, repeat: str, shown: Shown
+) -> None:
     from cpsched.util import registry
 
-    done = outcome.runs - outcome.kept - len(outcome.failed)
-    parts = [f"{counted(outcome.runs, 'run')}: {done:,} made", f"{outcome.kept:,} already done"]
+    done = outcome.runs - outcome.existing - len(outcome.failed)
+    parts = [f"{counted(outcome.runs, 'run')}: {done:,} made", f"{outcome.existing:,} already done"]
     echo(", ".join([*parts, f"{len(outcome.failed):,} failed"]))
     show_results(tables, repeat, stats=shown.stats)
     echo(f"\nTables: {shown.out / 'tables'}")

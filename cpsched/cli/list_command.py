@@ -28,7 +28,7 @@ _KINDS = {
     "dispatchers": "decide which waiting jobs start (-d)",
     "predictors": "say how long jobs will run (-p)",
     "allocators": "choose the nodes of a job that starts (--allocator)",
-    "priorities": "order the queue (-d easy:priority=NAME)",
+    "priorities": "order the queue (-d easy:order=NAME)",
     "systems": "machines that come with cpsched (--system); NAME may be a file of yours",
     "traces": "formats for reading job logs (--format)",
     "formats": "extra formats for writing runs (simulate --format)",
@@ -46,7 +46,7 @@ else:
 #: The dispatchers to begin with, and when to use each.
 _FIRST = {
     "easy": "what most sites run; compare everything else with it",
-    "easy-urgency": "many short jobs and rough requested times: lower slowdowns, longer tails",
+    "easy-wsept": "many short jobs and rough requested times: lower slowdowns, longer tails",
     "easy-slowdown": "a machine that is overloaded for days, GPU jobs in bursts",
     "conservative": "tails of the wait matter more than means; slow if hundreds of jobs wait",
     "slurm": "what Slurm does: with its defaults, or as your site does with --policy",

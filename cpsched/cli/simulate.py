@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
     from cpsched.simulation.observers import RunObserver
     from cpsched.simulation.simulate import Checkpoint
-    from cpsched.study.campaign import Outcome
+    from cpsched.study.campaign import CampaignOutcome
     from cpsched.study.tables import Tables
-    from cpsched.study.task import Task
+    from cpsched.study.task import RunTask
     from cpsched.systems.mapping import Fitted
 
 _OBSERVE = "An observer of the run, NAME:KEY=VALUE,... (cpsched list observers)."
@@ -78,7 +78,7 @@ def command(
 ) -> None:
     """Simulate a job log under one or more dispatchers and print what would have happened."""
     from cpsched.study import carry_out, make_tables
-    from cpsched.study.sources import prepare
+    from cpsched.study.inputs import prepare
     from cpsched.study.task import tasks_of
 
     format_name, written = _formats(formats or [], out)
@@ -116,8 +116,8 @@ def command(
         if outcome.folders:
             tables = make_tables(folder, workload=fitted.workload)
             _print(tables, tasks, fitted, out, as_json=as_json, stats=stats)
-    if outcome.kept and not as_json:
-        echo(f"\nAlready done: {outcome.kept:,} of {outcome.runs:,}; --overwrite repeats them")
+    if outcome.existing and not as_json:
+        echo(f"\nAlready done: {outcome.existing:,} of {outcome.runs:,}; --overwrite repeats them")
     if outcome.failed:
         raise typer.Exit(SOME_FAILED)
 
@@ -134,7 +134,7 @@ def _folder(out: Path | None) -> Iterator[Path]:
 
 @contextmanager
 def _observed(
-    specs: Sequence[str], tasks: Sequence[Task], fitted: Fitted, *, overwrite: bool, saved: bool
+    specs: Sequence[str], tasks: Sequence[RunTask], fitted: Fitted, *, overwrite: bool, saved: bool
 ) -> Iterator[tuple[RunObserver, ...]]:
     """
     Give the observers of a run, opened.
@@ -170,9 +170,9 @@ def _observed(
         yield observers
 
 
-def _check_was_observed(observers: Sequence[RunObserver], outcome: Outcome) -> None:
+def _check_was_observed(observers: Sequence[RunObserver], outcome: CampaignOutcome) -> None:
     """Refuse to say nothing where a run was there already and nothing was observed."""
-    if observers and outcome.kept:
+    if observers and outcome.existing:
         raise ConfigError(
             "the run exists already and was not repeated: add --overwrite", key="--observe"
         )
@@ -189,7 +189,7 @@ def _checkpoint(file: Path, interval: float, runs: int) -> Checkpoint:
     return Checkpoint(file, interval)
 
 
-def _refuse_unfit(tasks: Sequence[Task], fitted: Fitted) -> None:
+def _refuse_unfit(tasks: Sequence[RunTask], fitted: Fitted) -> None:
     """Refuse dispatchers that do not fit the machine, before anything is simulated."""
     from cpsched.util.spec import build
 
@@ -207,7 +207,7 @@ def _formats(names: Sequence[str], out: Path | None) -> tuple[str | None, list[s
     readers, writers = registry.names("traces"), registry.names("formats")
     for name in names:
         if name not in readers and name not in writers:
-            raise UnknownNameError("trace format", name, [*readers, *writers])
+            raise UnknownNameError("log format", name, [*readers, *writers])
     read = [name for name in names if name not in writers]
     if len(read) > 1:
         raise ConfigError(f"a log has one format, not {' and '.join(read)}", key="--format")
@@ -219,7 +219,7 @@ def _formats(names: Sequence[str], out: Path | None) -> tuple[str | None, list[s
 
 def _print(
     tables: Tables,
-    tasks: Sequence[Task],
+    tasks: Sequence[RunTask],
     fitted: Fitted,
     out: Path | None,
     *,

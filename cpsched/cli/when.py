@@ -95,7 +95,7 @@ def command(
     if script is not None:
         _refuse({"job": job}, "names a job of the log; leave it out with --script")
         fitted, job = _with_script(fitted, script, now, user)
-    from cpsched.forecast.in_log import when_in_log
+    from cpsched.forecast.log_forecast import when_in_log
     from cpsched.forecast.when_text import text as forecast_text
 
     with steps() as shown:
@@ -119,7 +119,7 @@ def _score(
     fitted: Fitted, under: dict[str, Any], forecasts: int, scenarios: int, *, as_json: bool
 ) -> None:
     """Print how good forecasts are along a log."""
-    from cpsched.forecast.judged import as_data, judge, text
+    from cpsched.forecast.evaluation import as_data, score_forecasters, text
     from cpsched.forecast.replay import replay
 
     with steps() as shown:
@@ -130,7 +130,7 @@ def _score(
             watch=partial(shown, "jobs"),
             **under,
         )
-    judged = judge(found, under["settings"].seed)
+    judged = score_forecasters(found, under["settings"].seed)
     if as_json:
         what = {key: under[key] for key in ("dispatcher", "predictor")}
         print_json("when-score", what | as_data(found, judged))

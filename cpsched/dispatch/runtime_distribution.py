@@ -276,7 +276,7 @@ class RuntimeHistory:
         facts: FloatArray,
         share: FloatArray,
         waited: IntArray,
-        patience: float,
+        aging: float,
         power: float,
     ) -> DelayCosts:
         """
@@ -297,7 +297,7 @@ class RuntimeHistory:
         """
         slope, mean = self.distribution(facts).expectations()
         area = mean * np.exp(facts[:, likely.SAID - 1]) / max(self._typical_area, 1.0)
-        cost = slope + overdue_slope(waited, area, float(patience))
+        cost = slope + overdue_slope(waited, area, float(aging))
         taken = mean * np.maximum(share, _LEAST_SHARE) ** power
         return DelayCosts(cost, cost / taken)
 

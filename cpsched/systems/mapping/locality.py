@@ -74,7 +74,7 @@ class LocalityRequest(NamedTuple):
             Whether nodes are counted pools rather than places.
         """
         if is_pool:
-            return f"asks to lie {self._words(topology)}, the machine is counted pools, not nodes"
+            return f"asks to lie {self._words(topology)}, the system is counted pools, not nodes"
         if not self._counts(int((fitting > 0).sum())):
             nodes_max = min(self.nodes_max, self.units, int((fitting > 0).sum()))
             return (
