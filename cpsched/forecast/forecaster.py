@@ -47,19 +47,19 @@ class _Scenarios(NamedTuple):
         Starts of the jobs asked about by requested times.
     runtime
         Seconds, shape ``(S, K)``.
-    coming
+    future_jobs
         The jobs that come in each.
     """
 
     present: Present
     planned: IntArray
     runtime: IntArray
-    coming: list[FutureJobs]
+    future_jobs: list[FutureJobs]
 
     def future(self, present: Present, number: int) -> Simulator:
         """Return a scenario of the present, or of a variant of it."""
         asked = np.maximum(present.jobs.workload.requested_time, 1)
-        return present.future(np.minimum(self.runtime[number], asked), self.coming[number])
+        return present.future(np.minimum(self.runtime[number], asked), self.future_jobs[number])
 
 
 class Forecaster:
@@ -164,8 +164,8 @@ class Forecaster:
         seed = stream_seed(self._seed, f"forecast {present.now}")
         rng = np.random.default_rng(seed)
         runtime = self._drawn(present, seed)
-        coming = self._coming(present, self._latest(present.now, planned), rng)
-        return _Scenarios(present, planned, runtime, coming)
+        future_jobs = self._coming(present, self._latest(present.now, planned), rng)
+        return _Scenarios(present, planned, runtime, future_jobs)
 
     def _starts(self, drawn: _Scenarios, handles: IntArray, rounds: int = 1) -> StartForecast:
         """Simulate each scenario until jobs have started."""
@@ -229,14 +229,14 @@ class Forecaster:
         # The same jobs come in many scenarios.
         ever = np.unique(np.concatenate([like for like, _, _ in drawn]))
         likely = self._history.of(JobTable(present.table.store, ever))
-        coming = []
+        future_jobs = []
         for like, submit, seed in drawn:
             own = likely.take(np.searchsorted(ever, like))
             nothing = np.zeros(len(like), dtype=np.int64)
             asked = JobTable(present.table.store, like).requested_time
             runtime = own.draw(1, seed, nothing, asked)[0]
-            coming.append(FutureJobs(like=like, submit=submit, runtime=runtime))
-        return coming
+            future_jobs.append(FutureJobs(like=like, submit=submit, runtime=runtime))
+        return future_jobs
 
 
 def _together(drawn: IntArray, user: IntArray, rng: np.random.Generator) -> IntArray:

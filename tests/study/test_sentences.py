@@ -111,7 +111,7 @@ def test_one_run_each_is_no_proof_and_the_price_is_in_the_same_sentence():
         " confirmed).",
         "Every run with a noticeably lower slowdown has a longer maximum wait.",
         "One run each confirms no difference, because moving submits by seconds can change as much:"
-        " repeat with several seeds to confirm.",
+        " use several repetitions to confirm.",
     ]
 
 
@@ -148,7 +148,7 @@ def test_one_run_over_many_days_is_no_gain_either():
     run = against("a", 19.0, 14_400.0, days=100, daily_ratio_low=0.94, daily_ratio_high=0.96)
     first, second = said(run)
     assert first.startswith("In one run each, a has a lower mean bounded slowdown, 19.00 instead")
-    assert second.endswith("repeat with several seeds to confirm.")
+    assert second.endswith("use several repetitions to confirm.")
 
 
 def test_runs_that_were_not_repeated_have_no_front():
