@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from accasim_adapter.machine import MachineExtras
-from accasim_adapter.mirror import Mirror
+from accasim_adapter.mirror import AccasimMirror
 from accasim_adapter.package import JobVerification, SchedulerBase
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.engine.cluster import Cluster
@@ -119,7 +119,7 @@ class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]
             epoch=self._epoch,
             may_change=False,
         )
-        self._mirror = Mirror(self.cluster, resource_manager)
+        self._mirror = AccasimMirror(self.cluster, resource_manager)
 
     def scheduling_method(
         self, cur_time: int, jobs: list[Event], es_dict: Mapping[str, Event]

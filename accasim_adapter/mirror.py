@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Answer = tuple[int | None, str, list[str]]
 
 
-class Mirror:
+class AccasimMirror:
     """
     Keeps a cluster in step with AccaSim, from one dispatch to the next.
 

@@ -31,7 +31,7 @@ _LINE = re.compile(
 )
 
 
-class _Row(NamedTuple):
+class _ScheduleRow(NamedTuple):
     """One line of the file."""
 
     job: str
@@ -82,7 +82,7 @@ def read_schedule(
     """
     path = Path(path)
     kinds = tuple(resources or system.resources)
-    reader = _Reader(kinds, system, _zone(zone), start_time)
+    reader = _LineReader(kinds, system, _zone(zone), start_time)
     rows = [reader.row(decode(raw, at), at) for at, raw in _located_lines(path)]
     if not rows:
         raise TraceError("there is no job in it", file=path)
@@ -137,7 +137,7 @@ def _zone(name: str) -> ZoneInfo:
         ) from error
 
 
-class _Reader(NamedTuple):
+class _LineReader(NamedTuple):
     """Reads lines; kinds are those of the file, in its order."""
 
     kinds: tuple[str, ...]
@@ -145,7 +145,7 @@ class _Reader(NamedTuple):
     zone: ZoneInfo
     start_time: int
 
-    def row(self, line: str, place: FilePosition) -> _Row:
+    def row(self, line: str, place: FilePosition) -> _ScheduleRow:
         """Return a job."""
         match = _LINE.fullmatch(line)
         if match is None:
@@ -169,7 +169,7 @@ class _Reader(NamedTuple):
             raise place.error(right, "nodes", f"{min(nodes)} to {max(nodes)}")
         user = "" if match["user"] in ("-1", "None") else match["user"]
         requested = int(match["requested"])
-        return _Row(match["job"], user, queued, start, end, requested, nodes, request)
+        return _ScheduleRow(match["job"], user, queued, start, end, requested, nodes, request)
 
     def _second(self, match: re.Match[str], name: str, place: FilePosition) -> int:
         try:
@@ -204,7 +204,9 @@ class _Reader(NamedTuple):
         return tuple(nodes), request
 
 
-def _workload(path: Path, rows: Sequence[_Row], kinds: Sequence[str], start_time: int) -> Workload:
+def _workload(
+    path: Path, rows: Sequence[_ScheduleRow], kinds: Sequence[str], start_time: int
+) -> Workload:
     return Workload.build(
         title=path.name.removeprefix("sched-"),
         epoch=start_time or None,
@@ -220,7 +222,7 @@ def _workload(path: Path, rows: Sequence[_Row], kinds: Sequence[str], start_time
     )
 
 
-def _segments(fitted: Fitted, rows: Sequence[_Row]) -> Segments:
+def _segments(fitted: Fitted, rows: Sequence[_ScheduleRow]) -> Segments:
     """Return what each job held, with neighbouring nodes of equal units merged into runs."""
     rows_of_runs: list[tuple[int, int, int, int, int, int]] = []
     for job, row in enumerate(rows):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.contract import Dispatcher
-from cpsched.dispatch.priority import Fifo
+from cpsched.dispatch.priority import FifoOrder
 from cpsched.dispatch.queue_order import QueueOrder
 from cpsched.dispatch.runtime_distribution import RuntimeHistory
 from cpsched.dispatch.shadow import PREDICTED, ReservationView
@@ -94,7 +94,7 @@ class LearningDispatcher(Dispatcher):
         self._learns = learns or any(priority.learns for priority in priorities)
         self.acts_when_idle = self._learns
         self._known_shapes: IntArray | None = None
-        self._sizes = Fifo()
+        self._sizes = FifoOrder()
 
     def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
         """Prepare the priorities and the allocator for a system."""

@@ -151,7 +151,7 @@ class Priority(ABC):
         return rows
 
 
-class Fifo(Priority):
+class FifoOrder(Priority):
     """Earlier submit first: table order."""
 
     name = "fifo"
@@ -167,7 +167,7 @@ class Fifo(Priority):
         return np.arange(len(jobs), dtype=np.int64)
 
 
-class Sjf(Priority):
+class SjfOrder(Priority):
     """Shortest predicted runtime first."""
 
     name = "sjf"
@@ -179,7 +179,7 @@ class Sjf(Priority):
         return (jobs.ranking_estimate,)
 
 
-class Ljf(Priority):
+class LjfOrder(Priority):
     """Longest predicted runtime first."""
 
     name = "ljf"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.dispatch.passes import frozen
-from cpsched.dispatch.priority import Fifo
+from cpsched.dispatch.priority import FifoOrder
 from cpsched.kernels.arrays import all_marked
 from cpsched.model import columns as c
 from cpsched.model.jobtable import JobTable
@@ -40,7 +40,11 @@ class QueueOrder:
         self._priority = priority
         #: Whether jobs are taken as they wait.
         kind = type(priority)
-        self.is_fifo = (kind.order, kind.keys, kind.rows) == (Fifo.order, Fifo.keys, Fifo.rows)
+        self.is_fifo = (kind.order, kind.keys, kind.rows) == (
+            FifoOrder.order,
+            FifoOrder.keys,
+            FifoOrder.rows,
+        )
         self.forget()
 
     def forget(self) -> None:

@@ -39,7 +39,7 @@ class Fifo(LearningDispatcher):
     family = "lists"
     good_for = "a reference: nobody is overtaken"
     goes_wrong_when = "a large job is at the head: the cluster drains for it, and all others wait"
-    order: ClassVar[type[Priority]] = priority.Fifo
+    order: ClassVar[type[Priority]] = priority.FifoOrder
     rule = event_loop.FIFO
 
     def __init__(self, allocator: str = "first-fit") -> None:
@@ -65,7 +65,7 @@ class Sjf(Fifo):
     goes_wrong_when = (
         "jobs are large or long, or runtimes are requested times: it drains the cluster, too"
     )
-    order = priority.Sjf
+    order = priority.SjfOrder
 
 
 class Ljf(Fifo):
@@ -81,7 +81,7 @@ class Ljf(Fifo):
     name = "ljf"
     good_for = "a reference: the worst order for short jobs"
     goes_wrong_when = "there are short jobs: they wait behind all long ones"
-    order = priority.Ljf
+    order = priority.LjfOrder
 
 
 class Greedy(LearningDispatcher):

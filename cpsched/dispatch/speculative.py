@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.dispatch.priority import Fifo
+from cpsched.dispatch.priority import FifoOrder
 from cpsched.dispatch.shadow import TIMES, Shadow
 from cpsched.dispatch.wrapper import Wrapper
 from cpsched.errors import check_least, check_range
@@ -69,7 +69,7 @@ class Speculative(Wrapper):
         check_least("least", least, seconds + 1)
         check_range("share", share, 0, 1)
         self._seconds, self._least, self._share = seconds, least, share
-        self._sizes = Fifo()
+        self._sizes = FifoOrder()
         self._shadow = Shadow()
         #: When tries that run are over, by handle.
         self._tries: dict[int, int] = {}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from cpsched.dispatch.priority import Fifo, Priority
+from cpsched.dispatch.priority import FifoOrder, Priority
 from cpsched.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _MAX_WEIGHT = 1e12
 
 
-class Basic(Fifo):
+class Basic(FifoOrder):
     """
     Slurm's ``priority/basic``: earlier submit first.
 

@@ -16,7 +16,7 @@ from cpsched.cp import cpsat
 from cpsched.dispatch.contract import WaitReason
 from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import frozen
-from cpsched.dispatch.priority import Fifo, make_priority
+from cpsched.dispatch.priority import FifoOrder, make_priority
 from cpsched.errors import check_least
 from cpsched.model.decision import Decision
 from cpsched.papers.priorities import Multifactor
@@ -181,7 +181,7 @@ def priority_values(priority: Priority, jobs: JobTable, now: int) -> FloatArray:
     for jobs submitted in the same second. A priority with one key gives that key, negated; one
     with several keys gives negated ranks.
     """
-    if isinstance(priority, Fifo):
+    if isinstance(priority, FifoOrder):
         return -np.arange(len(jobs), dtype=np.float64)
     keys = [np.asarray(key, dtype=np.float64) for key in priority.keys(jobs, now)]
     if len(keys) == 1:

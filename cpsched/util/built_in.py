@@ -46,9 +46,9 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "contiguous": "cpsched.dispatch.allocators:Contiguous",
     },
     "priorities": {
-        "fifo": "cpsched.dispatch.priority:Fifo",
-        "sjf": "cpsched.dispatch.priority:Sjf",
-        "ljf": "cpsched.dispatch.priority:Ljf",
+        "fifo": "cpsched.dispatch.priority:FifoOrder",
+        "sjf": "cpsched.dispatch.priority:SjfOrder",
+        "ljf": "cpsched.dispatch.priority:LjfOrder",
         "expected-wait": "cpsched.dispatch.priority:ExpectedWait",
         "slowdown": "cpsched.dispatch.priority:Slowdown",
         "wsept": "cpsched.dispatch.priority:Wsept",

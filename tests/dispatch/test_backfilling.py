@@ -8,7 +8,7 @@ from recorded import Plans
 from tiny import jobs, machine, machines, run, starts, workloads
 
 from cpsched.dispatch.backfilling import Conservative, Easy
-from cpsched.dispatch.priority import Fifo
+from cpsched.dispatch.priority import FifoOrder
 from cpsched.dispatch.queue_order import QueueOrder
 from cpsched.util.spec import build
 
@@ -154,7 +154,7 @@ def test_an_empty_queue_is_no_trouble():
 # --- promises ------------------------------------------------------------------------------------
 
 
-class LikeFifo(Fifo):
+class LikeFifo(FifoOrder):
     """Last come, first served, by way of first come."""
 
     name = "like-fifo"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.dispatch.priority import Fifo
+from cpsched.dispatch.priority import FifoOrder
 from cpsched.model import columns as c
 from cpsched.papers.dn_dbes.messages import RunningJob, WaitingJob
 from cpsched.papers.malleable.resizing import may_change
@@ -35,7 +35,7 @@ class TableMaker:
 
     def reset(self, system: System) -> None:
         """Prepare for a system."""
-        self._sizes = Fifo()
+        self._sizes = FifoOrder()
         self._sizes.reset(system)
         self._cores = system.capacity[:, 0]
         self._slots = int(self._cores.sum())

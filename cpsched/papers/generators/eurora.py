@@ -29,7 +29,7 @@ from cpsched.papers.generators.eurora_campaigns import draw_campaigns, draw_runs
 from cpsched.papers.generators.eurora_widths import draw_widths
 
 if TYPE_CHECKING:
-    from cpsched.papers.generators.eurora_campaigns import Campaigns, Runs
+    from cpsched.papers.generators.eurora_campaigns import CampaignJobs, Campaigns
     from cpsched.papers.generators.eurora_widths import Widths
     from cpsched.util.types import BoolArray, FloatArray, IntArray
 
@@ -142,7 +142,7 @@ def _draw_preparations(
 def _assemble(
     options: EuroraOptions,
     campaigns: Campaigns,
-    runs: Runs,
+    runs: CampaignJobs,
     widths: Widths,
     people: People,
     submit: IntArray,

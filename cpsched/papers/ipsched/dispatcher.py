@@ -20,7 +20,7 @@ from cpsched.errors import check_choice
 from cpsched.model import columns as c
 from cpsched.model.decision import NOTHING, Decision, Start
 from cpsched.model.jobtable import JobTable
-from cpsched.papers.ipsched.layout import Layout, layout_of
+from cpsched.papers.ipsched.layout import JobLayout, layout_of
 from cpsched.papers.ipsched.match import Matcher, density_order
 from cpsched.papers.ipsched.problem import CoAllocationProblem
 from cpsched.papers.window import WindowDispatcher
@@ -97,7 +97,7 @@ class Ipsched(WindowDispatcher):
         ).without_dominated()
         return problem if len(problem) else None
 
-    def _listed(self, view: View, problem: CoAllocationProblem, order: IntArray) -> Layout:
+    def _listed(self, view: View, problem: CoAllocationProblem, order: IntArray) -> JobLayout:
         """Start whatever fits, in an order."""
         rows = frozen(problem.rows[order])
         decision = decision_of(view, list_pass(view, rows, self.allocator, stop=False))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cpsched.util.types import IntArray
 
 
-class Layout(NamedTuple):
+class JobLayout(NamedTuple):
     """
     Which jobs start, and where; N nodes.
 
@@ -40,13 +40,13 @@ class Layout(NamedTuple):
     value: int
 
 
-def layout_of(problem: CoAllocationProblem, takes: Mapping[int, IntArray]) -> Layout:
+def layout_of(problem: CoAllocationProblem, takes: Mapping[int, IntArray]) -> JobLayout:
     """Return a placement with its value."""
     value = sum(problem.worth(job, int(np.count_nonzero(on))) for job, on in takes.items())
-    return Layout(dict(takes), value)
+    return JobLayout(dict(takes), value)
 
 
-def shares_of(problem: CoAllocationProblem, layout: Layout) -> dict[int, dict[int, Share]]:
+def shares_of(problem: CoAllocationProblem, layout: JobLayout) -> dict[int, dict[int, Share]]:
     """Return how much of each job is on each class."""
     class_of = np.full(problem.num_nodes, -1, dtype=np.int64)
     for k, nodes in enumerate(problem.members):
@@ -69,7 +69,7 @@ def lay_out(
     free: IntArray,
     capacity: IntArray,
     target: int,
-) -> Layout:
+) -> JobLayout:
     """
     Put the jobs of a solution on nodes.
 
@@ -87,7 +87,7 @@ def lay_out(
     Layout
         The first that attains the target, or the best found, without jobs that do not fit.
     """
-    best = Layout({}, 0)
+    best = JobLayout({}, 0)
     for strict in (True, False):
         for order in _orders(problem, list(shares)):
             nodes = _Nodes(problem, free, capacity)

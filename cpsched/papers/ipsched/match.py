@@ -15,7 +15,7 @@ import numpy as np
 
 from cpsched.cp import cpsat, stats
 from cpsched.papers.ipsched import program as programs
-from cpsched.papers.ipsched.layout import Layout, lay_out, shares_of
+from cpsched.papers.ipsched.layout import JobLayout, lay_out, shares_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -57,11 +57,11 @@ class Matcher:
         self.free, self.capacity = free, capacity
         self.limits = limits
         self.numbers: defaultdict[str, float] = defaultdict(float)
-        self.best = Layout({}, 0)
+        self.best = JobLayout({}, 0)
 
     def match(
-        self, lists: Iterable[Callable[[], Layout]]
-    ) -> tuple[Layout | None, dict[str, float]]:
+        self, lists: Iterable[Callable[[], JobLayout]]
+    ) -> tuple[JobLayout | None, dict[str, float]]:
         """
         Return the best solution found, None if the limit passed before a proof, and statistics.
 
@@ -130,7 +130,7 @@ class Matcher:
         left = total - self.numbers[stats.DETERMINISTIC_TIME]
         return replace(self.limits, deterministic=max(left, LEAST * total))
 
-    def _keep(self, layout: Layout) -> None:
+    def _keep(self, layout: JobLayout) -> None:
         """Keep a placement if it is better than the best so far."""
         if layout.value > self.best.value:
             self.best = layout

@@ -159,7 +159,7 @@ class CpMalleable(Wrapper):
         age = 1 + (view.now - jobs.submit) / self._aging
         return jobs.take(np.argsort(jobs.ranking_estimate / age, kind="stable"))
 
-    def _waiting_tasks(self, view: View, jobs: JobTable, most_cores: int) -> list[MalleableTask]:
+    def _waiting_tasks(self, view: View, jobs: JobTable, max_cores: int) -> list[MalleableTask]:
         """Return the waiting jobs with those of their sizes that the machine has."""
         able = may_change(jobs, JobType.MOLDABLE)
         least, largest = (
@@ -171,7 +171,7 @@ class CpMalleable(Wrapper):
         seconds = np.ceil(estimate * slower(sizes, preferred, serial)).astype(np.int64)
         weight = 1 + (view.now - jobs.submit) // self._aging
         cores = sizes * jobs.request[:, :1]
-        large = cores > most_cores
+        large = cores > max_cores
         for column in (sizes, cores, seconds):
             np.copyto(column, column[:, 1:2], where=large)
         rows = zip(sizes.tolist(), cores.tolist(), seconds.tolist(), weight.tolist(), strict=True)

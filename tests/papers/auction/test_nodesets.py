@@ -38,11 +38,11 @@ def test_nodesets_of_figure_4_4_and_of_full_machines():
 
 def offer(line, units, nodes_min, nodes_max):
     """Return the offer of a line to a job."""
-    ask = BidRequest(
+    request = BidRequest(
         units=units, nodes_min=nodes_min, nodes_max=nodes_max, even=False, contiguous=False,
         exclusive=False, eligible_class=0, unit_request=np.array([1]), levels=np.array([[0]]),
     )  # fmt: skip
-    return BidOffer(ask, ask.levels[0], line)
+    return BidOffer(request, request.levels[0], line)
 
 
 @given(
