@@ -293,7 +293,7 @@ def test_the_system_beside_must_be_the_same_machine():
     same = machine((2,), (2,))
     assert World("greedy", system=same).made.cluster.system.node_names == ("node_1", "node_2")
     for other, message in (
-        (machine((2,)), "it has 1 nodes, AccaSim's machine has 2"),
+        (machine((2,)), "it has 1 nodes, AccaSim's system has 2"),
         (machine((2,), (3,)), r"node n1 has \[3\] of core, AccaSim's node_2 has \[2\]"),
         (machine((2, 1), (2, 1), resources=("core", "gpu")), "it has core, gpu, AccaSim's"),
     ):
