@@ -477,7 +477,7 @@ def say(line: str) -> None:
 def on_logs(given: argparse.Namespace, scratch: Path, *names: str) -> list[Row]:
     """Disturb commands that read a log."""
     log = scratch / f"log-{names[0]}.csv"
-    draw = ("workload", "generate", "eurora", "--jobs", str(given.jobs), "--seed", "1", "--out")
+    draw = ("log", "generate", "eurora", "--jobs", str(given.jobs), "--seed", "1", "--out")
     subprocess.run([*CPSCHED, *draw, log], check=True, stdout=subprocess.DEVNULL)
     rows = []
     for command in commands(log):

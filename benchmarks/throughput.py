@@ -57,7 +57,7 @@ def generated_case(work: Path) -> Case:
     """Generate a Eurora log and return its case."""
     log = work / "eurora.parquet"
     options = ["--jobs", "200000", "--seed", "1", "--out", log]
-    measure.run([*measure.CPSCHED, "workload", "generate", "eurora", *options])
+    measure.run([*measure.CPSCHED, "log", "generate", "eurora", *options])
     sizes = (5_000, 20_000, 50_000, 100_000, 200_000)
     return Case(log, "eurora", ("fifo", "prb", "easy"), sizes, 50_000)
 

@@ -134,12 +134,13 @@ def instead_of(name: str, known: Collection[str], introduction: str) -> str:
 REMOVED: Mapping[str, Mapping[str, str]] = {
     "dispatcher": {
         "rollout": "use easy-urgency",
-        "per-machine": "split the log (workload convert --split), and simulate each part",
+        "per-machine": "split the log (log convert --split), and simulate each part",
     },
     "output format": {"xdmod": "use slurm, which writes as sacct prints"},
     "command": {
-        "cpsched machines": "use workload convert --split, and compare each log",
+        "cpsched machines": "use log convert --split, and compare each log",
         "cpsched sheet": "use report",
+        "cpsched workload": "use log",
         "cpsched slurm run": "use slurm sandbox, a private Slurm on this machine",
         "cpsched slurm demo": "use slurm sandbox",
         "cpsched slurm when": "use slurm forecast",

@@ -32,7 +32,7 @@ _KINDS = {
     "systems": "machines that come with cpsched (--system); NAME may be a file of yours",
     "traces": "formats for reading job logs (--format)",
     "formats": "extra formats for writing runs (simulate --format)",
-    "generators": "make synthetic job logs (workload generate)",
+    "generators": "make synthetic job logs (log generate)",
     "runtime_models": "say how long jobs run on other nodes (--runtime-model)",
     "outages": "say when nodes are down (--outages)",
     "changes": "changes of a scenario (what-if --change)",

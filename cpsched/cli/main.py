@@ -21,6 +21,7 @@ from cpsched.cli import (
     compare,
     evaluate,
     list_command,
+    log,
     negotiation,
     report_page,
     simulate,
@@ -30,7 +31,6 @@ from cpsched.cli import (
     verify,
     what_if,
     when,
-    workload,
 )
 from cpsched.cli.command_group import CommandGroup
 from cpsched.cli.options import JOBS, LOGS, LOOK, STUDY
@@ -109,7 +109,7 @@ def build(arguments: list[str]) -> Any:
     # completes a command, its words are in the environment.
     completing = os.environ.get("COMP_WORDS", "") + os.environ.get("_TYPER_COMPLETE_ARGS", "")
     generators = "generate" in arguments or "generate" in completing
-    app.add_typer(workload.group(generators), name="workload", rich_help_panel=LOGS)
+    app.add_typer(log.group(generators), name="log", rich_help_panel=LOGS)
     for module in GROUPS:
         module.register(app)
     whole: Any = typer.main.get_command(app)

@@ -97,8 +97,8 @@ def test_lists_and_logs(answer):
     assert "easy" in found["kinds"]["dispatchers"]
     (easy,) = answer("list", "dispatchers", "easy")["names"]
     assert easy["summary"] == "EASY backfilling."
-    found = answer("workload", "info", "log.swf")
-    assert (found["schema"], found["jobs"]) == ("cpsched.workload/1", 3)
+    found = answer("log", "info", "log.swf")
+    assert (found["schema"], found["jobs"]) == ("cpsched.log/1", 3)
     assert found["runtime_s"]["max"] == 4
 
 
@@ -108,8 +108,8 @@ def test_lists_and_logs(answer):
         ("explain", ("explain", *ON, "--job", "2", "--at", "2", "-d", "easy")),
         ("when", ("when", *ON, "--at", "2", "-d", "easy", "--scenarios", "2", "--judged", "0")),
         ("evaluate", ("evaluate", *ON, "-p", "requested")),
-        ("workload", ("workload", "convert", "log.swf", "log.csv")),
-        ("workload", ("workload", "generate", "esp", "--cores", "16", "--out", "esp.csv")),
+        ("log", ("log", "convert", "log.swf", "log.csv")),
+        ("log", ("log", "generate", "esp", "--cores", "16", "--out", "esp.csv")),
     ],
 )
 def test_every_answer_says_what_it_is(answer, kind, words):
@@ -122,7 +122,7 @@ def test_a_written_log_is_described_and_what_is_lost_is_named(four_cores, cpsche
         "job_id,submit,runtime,requested_time,status,cores\n"
         "a,0,10,20,completed,2\nb,5,10,20,timeout,1\n"
     )
-    code, out, err = cpsched("workload", "convert", "log.csv", "new.swf", "--json")
+    code, out, err = cpsched("log", "convert", "log.csv", "new.swf", "--json")
     assert code == 0
     found = json.loads(out)
     assert (found["file"], found["jobs"]) == ("new.swf", 2)

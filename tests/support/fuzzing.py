@@ -584,8 +584,8 @@ _COMMANDS = (
     "simulate log.swf --system four.toml --outages drawn:mtbf=1000,repair=60 --first 3",
     "explain log.swf 2 --system four.toml -d easy --json",
     "when log.swf 3 --system four.toml -d easy --at 3",
-    "workload inspect log.swf --system four.toml --json",
-    "workload check log.swf --format swf --skip-bad-lines",
+    "log info log.swf --first 2 --json",
+    "log info log.swf --format swf --skip-bad-lines",
     "verify r --json", "list dispatchers --json", "list systems", "negotiation show n.jsonl",
 )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""``cpsched workload``: inspect, convert and generate job logs."""
+"""``cpsched log``: inspect, convert and generate job logs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def info(log: Log, as_json: AsJson = False) -> None:
 
     jobs = log.read()
     if as_json:
-        print_json("workload", as_data(jobs))
+        print_json("log", as_data(jobs))
         return
     rows = describe(jobs)
     width = max(len(name) for name, _ in rows)
@@ -100,7 +100,7 @@ def _convert_parts(
         files = [
             {"value": part.value, "file": str(part.file), "jobs": len(part.rows)} for part in parts
         ]
-        print_json("workload", {"split": column, "files": files, "lost": notes, **as_data(jobs)})
+        print_json("log", {"split": column, "files": files, "lost": notes, **as_data(jobs)})
         return
     echo(table_of(parts).text(width()))
 
@@ -113,7 +113,7 @@ def _say_written(target: Path, jobs: Workload, lost: Iterable[str], *, as_json: 
     for note in notes:
         complain(f"{target}: {note}", what="note")
     if as_json:
-        print_json("workload", {"file": str(target), "lost": notes, **as_data(jobs)})
+        print_json("log", {"file": str(target), "lost": notes, **as_data(jobs)})
         return
     echo(f"{escaped(str(target))}: {counted(len(jobs), 'job')}")
 
