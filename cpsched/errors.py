@@ -140,6 +140,7 @@ REMOVED: Mapping[str, Mapping[str, str]] = {
     "command": {
         "cpsched machines": "use log convert --split, and compare each log",
         "cpsched sheet": "use report",
+        "cpsched when": "use forecast",
         "cpsched workload": "use log",
         "cpsched slurm run": "use slurm sandbox, a private Slurm on this machine",
         "cpsched slurm demo": "use slurm sandbox",

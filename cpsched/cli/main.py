@@ -20,6 +20,7 @@ from cpsched.cli import (
     check,
     compare,
     evaluate,
+    forecast,
     list_command,
     log,
     negotiation,
@@ -30,7 +31,6 @@ from cpsched.cli import (
     try_log,
     verify,
     what_if,
-    when,
 )
 from cpsched.cli.command_group import CommandGroup
 from cpsched.cli.options import JOBS, LOGS, LOOK, STUDY
@@ -52,7 +52,18 @@ COMMANDS = (
 )
 
 #: Modules that add a command, or a group of them, themselves.
-GROUPS = (accasim, batsim, bench, evaluate, negotiation, report_page, slurm, train, try_log, when)
+GROUPS = (
+    accasim,
+    batsim,
+    bench,
+    evaluate,
+    forecast,
+    negotiation,
+    report_page,
+    slurm,
+    train,
+    try_log,
+)
 
 #: Shows what else is hidden: rare options and commands.
 _HELP_ALL = "--help-all"

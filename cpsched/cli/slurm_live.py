@@ -88,9 +88,13 @@ def forecast_command(
         str | None,
         typer.Argument(metavar="[JOB]", help="Id of one job; by default all waiting jobs."),
     ] = None,
-    by: Annotated[
+    deadline: Annotated[
         str | None,
-        typer.Option("--by", help="Print the probability that jobs start by this date (UTC)."),
+        typer.Option(
+            "--deadline",
+            help="Print the probability that jobs start by this date (UTC).",
+            metavar="TIME",
+        ),
     ] = None,
     *,
     now: Now,
@@ -102,11 +106,11 @@ def forecast_command(
     from cpsched.forecast.openmetrics import forecast_metrics, queue_metrics
     from cpsched.forecast.when_text import text as forecast_text
 
-    deadline = _unix(by)
+    latest = _unix(deadline)
     with now.queue() as (queue, remark):
         # Without a waiting job there are numbers of the queue all the same.
         waits = job is not None or openmetrics is None or queue.waits
-        answer = queue.when(job, deadline, now.scenarios) if waits else None
+        answer = queue.when(job, latest, now.scenarios) if waits else None
     forecasts = [] if answer is None else forecast_metrics(answer)
     _write(openmetrics, [*queue_metrics(queue.snapshot, queue.mirror.system), *forecasts])
     if answer is None:
@@ -114,7 +118,7 @@ def forecast_command(
         return
     notes = queue.notes(job)
     if as_json:
-        print_json("when", {**answer.to_dict(), "policy": remark or None, "notes": notes})
+        print_json("forecast", {**answer.to_dict(), "policy": remark or None, "notes": notes})
         return
     echo(forecast_text(answer, width()))
     for line in ([_sentence(remark)] if remark else []) + notes:
@@ -222,10 +226,12 @@ def _unix(date: str | None) -> int | None:
     try:
         moment = datetime.fromisoformat(date)
     except ValueError:
-        raise ConfigError(f"'{date}' is not a date like 2026-03-31T12:00", key="--by") from None
+        raise ConfigError(
+            f"'{date}' is not a date like 2026-03-31T12:00", key="--deadline"
+        ) from None
     second = int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
     if second <= time.time():
-        raise ConfigError(f"is {date}, which has passed", key="--by")
+        raise ConfigError(f"is {date}, which has passed", key="--deadline")
     return second
 
 

@@ -106,7 +106,7 @@ def test_lists_and_logs(answer):
     ("kind", "words"),
     [
         ("explain", ("explain", *ON, "--job", "2", "--at", "2", "-d", "easy")),
-        ("when", ("when", *ON, "--at", "2", "-d", "easy", "--scenarios", "2", "--judged", "0")),
+        ("forecast", ("forecast", *ON, "--at", "2", "-d", "easy", "--scenarios", "2", "--judged", "0")),
         ("evaluate", ("evaluate", *ON, "-p", "requested")),
         ("log", ("log", "convert", "log.swf", "log.csv")),
         ("log", ("log", "generate", "esp", "--cores", "16", "--out", "esp.csv")),

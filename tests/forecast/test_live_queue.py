@@ -236,7 +236,7 @@ def test_commands_ask_the_same_queue(slurm, asking):
     code, out, _ = asking("explain", waiting, *options, "--json")
     about = json.loads(out)
     assert about["slurm"]["state"] == "PENDING"
-    assert about["forecast"]["schema"] == "cpsched.when/1"
+    assert about["forecast"]["schema"] == "cpsched.forecast/1"
 
 
 def test_the_history_of_a_command_is_that_of_a_file_or_of_sacct(slurm, asking, tmp_path):
