@@ -142,6 +142,7 @@ REMOVED: Mapping[str, Mapping[str, str]] = {
         "cpsched sheet": "use report",
         "cpsched when": "use forecast",
         "cpsched workload": "use log",
+        "cpsched slurm fidelity": "use validate",
         "cpsched slurm run": "use slurm sandbox, a private Slurm on this machine",
         "cpsched slurm demo": "use slurm sandbox",
         "cpsched slurm when": "use slurm forecast",

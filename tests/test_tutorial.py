@@ -36,7 +36,7 @@ INSTEAD = {
 }
 #: Commands of the README that the Slurm tutorial has with what they print: here on a few jobs.
 SHORTER = {
-    "cpsched slurm fidelity": ("--first", "60"),
+    "cpsched validate": ("--first", "60"),
     "cpsched what-if": ("--first", "60", "--no-report"),
 }
 #: A log and a machine of the reader's own, where a page does not make them.

@@ -29,6 +29,7 @@ from cpsched.cli import (
     slurm,
     train,
     try_log,
+    validate,
     verify,
     what_if,
 )
@@ -45,6 +46,7 @@ COMMANDS = (
     ("simulate", simulate.command, STUDY),
     ("compare", compare.command, STUDY),
     ("what-if", what_if.command, STUDY),
+    ("validate", validate.command, STUDY),
     ("verify", verify.command, STUDY),
     ("explain", ask.explain_command, JOBS),
     ("list", list_command.command, LOOK),

@@ -49,7 +49,7 @@ def _recorded(workload: Workload) -> str:
         return ""
     return (
         f"\nrecorded in the log: mean wait {duration(float(waits.mean()))}, longest"
-        f" {duration(float(waits.max()))}, {MEANING};\ncpsched slurm fidelity compares every start"
+        f" {duration(float(waits.max()))}, {MEANING};\ncpsched validate compares every start"
     )
 
 

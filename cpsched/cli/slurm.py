@@ -1,4 +1,4 @@
-"""``cpsched slurm``: a site's own files, and how closely the site is reproduced."""
+"""``cpsched slurm``: a site's own files, a live queue and a private Slurm."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cpsched.cli import fidelity
 from cpsched.cli import slurm_live as live
 from cpsched.cli import slurm_sandbox as sandbox
 from cpsched.cli.command_group import CommandGroup
@@ -31,12 +30,11 @@ def register(app: typer.Typer) -> None:
     """Add the commands to the command line."""
     slurm = typer.Typer(
         cls=CommandGroup,
-        help="Import a site's Slurm configuration; check how closely it, or any log with recorded"
-        " starts, is reproduced; ask about a live queue; decide on a private Slurm.",
+        help="Import a site's Slurm configuration, ask about a live queue, or let a dispatcher"
+        " decide on a private Slurm.",
         no_args_is_help=True,
     )
     slurm.command("import")(import_command)
-    slurm.command("fidelity")(fidelity.command)
     slurm.command("forecast")(live.forecast_command)
     slurm.command("explain")(live.explain_command)
     slurm.command("plan")(live.plan_command)

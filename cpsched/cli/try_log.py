@@ -210,7 +210,7 @@ def where_next(
         f"  cpsched compare {on} -d {base} -d easy-urgency --seeds 5 --out runs",
         f"  cpsched what-if {on}{using} --change 'scale-load 1.1' --out answers",
     ]
-    return [*lines, f"  cpsched slurm fidelity {on}{using} --out check"] if recorded else lines
+    return [*lines, f"  cpsched validate {on}{using} --out check"] if recorded else lines
 
 
 def _write_page(folder: Path, html: Path) -> None:

@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 def write_files(checked: Check, folder: Path) -> list[Path]:
     """
-    Write ``fidelity.json`` and ``fidelity-jobs.csv``; both or none.
+    Write ``validation.json`` and ``validation-jobs.csv``; both or none.
 
-    If the machine was probably down, also ``fidelity-outages.csv``.
+    If the machine was probably down, also ``validation-outages.csv``.
     """
     down = downtimes(checked.schedule)
-    outages = {"fidelity-outages.csv": as_csv(checked.schedule, down).encode()} if down else {}
+    outages = {"validation-outages.csv": as_csv(checked.schedule, down).encode()} if down else {}
     whole, workload = checked.whole, checked.schedule.workload
     about: dict[str, Any] = {
-        "schema": "cpsched.fidelity/3",
+        "schema": "cpsched.validation/3",
         "statement": list(statement(whole, checked.repeats)),
         **whole.to_dict(),
         "outcomes": checked.summary["outcomes"],
@@ -62,8 +62,8 @@ def write_files(checked: Check, folder: Path) -> list[Path]:
     return write_all(
         folder,
         {
-            "fidelity.json": (json_text(about, indent=1) + "\n").encode(),
-            "fidelity-jobs.csv": out.getvalue().encode(),
+            "validation.json": (json_text(about, indent=1) + "\n").encode(),
+            "validation-jobs.csv": out.getvalue().encode(),
             **outages,
         },
     )
@@ -179,4 +179,4 @@ def _warnings(fidelity: Fidelity) -> Iterator[str]:
             " simulation; a what-if says nothing about these."
         )
     if len(off) > _MOST_WARNED:
-        yield f"So are {counted(len(off) - _MOST_WARNED, 'more group')} (fidelity.json)."
+        yield f"So are {counted(len(off) - _MOST_WARNED, 'more group')} (validation.json)."

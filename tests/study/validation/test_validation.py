@@ -246,13 +246,13 @@ def test_errors_are_grouped_by_the_reason_that_slurm_recorded(tmp_path, cpsched)
     log = _sacct(tmp_path)
     assert reasons_of(log) == {str(job): "QOSMaxGRESPerUser" for job in range(2, 21, 2)}
     options = ("--system", str(tmp_path / "two.toml"), "-d", "easy", "--seeds", "1")
-    arguments = ("slurm", "fidelity", str(log), *options, "--out", str(tmp_path / "out"))
+    arguments = ("validate", str(log), *options, "--out", str(tmp_path / "out"))
     code, out, _ = cpsched(*arguments)
     assert code == 0
     assert "Jobs that waited in Slurm for QOSMaxGRESPerUser: 2 h in the record, 0 s" in out
     assert "(Slurm: QOSMaxGRESPerUser)" in out
     assert "0 of 8 cores, 0 of 2 GPUs were in use by recorded jobs" in out
-    about = json.loads((tmp_path / "out" / "fidelity.json").read_text())
+    about = json.loads((tmp_path / "out" / "validation.json").read_text())
     jobs_of = {one["group"]: one["jobs"] for one in about["groups"] if one["kind"] == "reason"}
     assert jobs_of == {"QOSMaxGRESPerUser": 10, "none recorded": 10}
     # Runs are repeated on demand only.

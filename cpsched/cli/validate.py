@@ -1,4 +1,4 @@
-"""``cpsched slurm fidelity``: how closely a simulation reproduces what a log recorded."""
+"""``cpsched validate``: how closely a simulation reproduces what a log recorded."""
 
 from __future__ import annotations
 
@@ -90,13 +90,13 @@ def command(
         )
     files = write_files(checked, out)
     if as_json:
-        print_json("fidelity", json.loads(files[0].read_text(encoding="utf-8")))
+        print_json("validation", json.loads(files[0].read_text(encoding="utf-8")))
         return
     for line in _lines(checked):
         echo(line)
     down = downtimes(checked.schedule)
     if down and study.settings.outages == "none":
-        table = escaped(str(out / "fidelity-outages.csv"))
+        table = escaped(str(out / "validation-outages.csv"))
         echo(f"{told_of(down)} Then: --outages table:file={table}")
     for one in checked.differences:
         echo(f"\n{escaped(one.title)}\n  simulation: {escaped(one.simulated)}")
@@ -121,7 +121,7 @@ def _lines(checked: Check) -> Iterator[str]:
     yield _groups(whole).text(width=width())
     there = Counter(kind for kind, _, _ in whole.groups)
     if cut := [f"{kind} ({of})" for kind, of in there.items() if of > _MOST]:
-        yield f"Shown are the {_MOST} largest groups of {', '.join(cut)}; fidelity.json has all."
+        yield f"Shown are the {_MOST} largest groups of {', '.join(cut)}; validation.json has all."
     yield ""
     yield f"From a decision to a start: {checked.lag} s, the median of jobs that start at once."
 
