@@ -1,4 +1,4 @@
-"""``cpsched import-accasim``: a schedule of AccaSim as a run."""
+"""``cpsched accasim import``: a schedule of AccaSim as a run."""
 
 from __future__ import annotations
 
@@ -10,12 +10,21 @@ import typer
 from cpsched.cli.options import LOGS, AsJson, SystemName
 from cpsched.cli.output import counted, echo, escaped, print_json
 
+_app = typer.Typer(help="Exchange files with AccaSim.", no_args_is_help=True)
+
 
 def register(app: typer.Typer) -> None:
     """Add the command to the command line."""
-    app.command("import-accasim", rich_help_panel=LOGS, hidden=True)(import_command)
+    app.add_typer(_app, name="accasim", rich_help_panel=LOGS, hidden=True)
 
 
+@_app.callback()
+def _commands() -> None:
+    # With a callback a single command keeps its name.
+    pass
+
+
+@_app.command("import")
 def import_command(
     schedule: Annotated[
         Path, typer.Argument(metavar="SCHEDULE", help="A sched- file that AccaSim wrote.")
@@ -62,7 +71,7 @@ def import_command(
         summary = save_run(run, out, overwrite=overwrite, arguments=arguments)
     jobs = len(run.schedule.workload)
     if as_json:
-        print_json("import-accasim", {"folder": str(out), "jobs": jobs, "summary": summary})
+        print_json("accasim.import", {"folder": str(out), "jobs": jobs, "summary": summary})
         return
     echo(f"{counted(jobs, 'job')} of {escaped(schedule.name)}")
     echo("")

@@ -21,10 +21,10 @@ from cpsched.cli import (
     compare,
     evaluate,
     forecast,
-    list_command,
+    list_,
     log,
-    negotiation,
     report_page,
+    show,
     simulate,
     slurm,
     train,
@@ -49,7 +49,8 @@ COMMANDS = (
     ("validate", validate.command, STUDY),
     ("verify", verify.command, STUDY),
     ("explain", ask.explain_command, JOBS),
-    ("list", list_command.command, LOOK),
+    ("list", list_.command, LOOK),
+    ("show", show.command, LOOK),
     ("check", check.command, LOOK),
 )
 
@@ -60,7 +61,6 @@ GROUPS = (
     bench,
     evaluate,
     forecast,
-    negotiation,
     report_page,
     slurm,
     train,
@@ -117,7 +117,9 @@ def build(arguments: list[str]) -> Any:
     )
     app.callback()(_common)
     for name, command, panel in COMMANDS:
-        app.command(name, rich_help_panel=panel)(command)
+        # The command list refuses further arguments itself, and names the command that takes them.
+        settings = {"allow_extra_args": name == "list"}
+        app.command(name, rich_help_panel=panel, context_settings=settings)(command)
     # The generators' options come from the generators, which take time to import. While the shell
     # completes a command, its words are in the environment.
     completing = os.environ.get("COMP_WORDS", "") + os.environ.get("_TYPER_COMPLETE_ARGS", "")

@@ -162,10 +162,10 @@ def test_the_command_line_writes_them_into_the_run_and_reads_them_back(
     assert cpsched(*command, "accasim", "--out", str(out))[0] == 0
     (folder,) = (out / "runs").iterdir()
     schedule = str(folder / "sched-small.parquet")
-    read = ["import-accasim", schedule, "--system", str(machine_file), "--out", str(back)]
+    read = ["accasim", "import", schedule, "--system", str(machine_file), "--out", str(back)]
     code, said, _ = cpsched(*read, "--json")
     found = json.loads(said)
-    assert (code, found["schema"]) == (0, "cpsched.import-accasim/1")
+    assert (code, found["schema"]) == (0, "cpsched.accasim.import/1")
     assert found["folder"] == str(back)
     assert found["summary"] == json.loads((back / "metrics.json").read_text())
     assert cpsched("verify", str(back))[0] == 0

@@ -348,7 +348,7 @@ def test_help_has_panels_and_cuts_no_word_off(cpsched, monkeypatch, command):
 @pytest.mark.parametrize(
     ("command", "rare"),
     [
-        ((), ("import-accasim", "negotiation")),
+        ((), ("accasim", "batsim")),
         (("compare",), ("--restarts", "--outages", "--runtime-model")),
         (("simulate",), ("--checkpoint", "--observe", "--dispatch-interval")),
     ],

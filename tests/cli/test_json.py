@@ -95,7 +95,7 @@ def test_lists_and_logs(answer):
     found = answer("list")
     assert found["schema"] == "cpsched.list/1"
     assert "easy" in found["kinds"]["dispatchers"]
-    (easy,) = answer("list", "dispatchers", "easy")["names"]
+    (easy,) = answer("show", "dispatchers", "easy")["names"]
     assert easy["summary"] == "EASY backfilling."
     found = answer("log", "info", "log.swf")
     assert (found["schema"], found["jobs"]) == ("cpsched.log/1", 3)
@@ -106,7 +106,10 @@ def test_lists_and_logs(answer):
     ("kind", "words"),
     [
         ("explain", ("explain", *ON, "--job", "2", "--at", "2", "-d", "easy")),
-        ("forecast", ("forecast", *ON, "--at", "2", "-d", "easy", "--scenarios", "2", "--judged", "0")),
+        (
+            "forecast",
+            ("forecast", *ON, "--at", "2", "-d", "easy", "--scenarios", "2", "--judged", "0"),
+        ),
         ("evaluate", ("evaluate", *ON, "-p", "requested")),
         ("log", ("log", "convert", "log.swf", "log.csv")),
         ("log", ("log", "generate", "esp", "--cores", "16", "--out", "esp.csv")),
@@ -158,9 +161,9 @@ def test_what_there_is_to_list_and_where_to_begin(four_cores, cpsched):
     assert code == 0
     assert "cpsched list dispatchers" in out
     assert "Where to begin" in out
-    _, out, _ = cpsched("list", "dispatchers", "easy")
+    _, out, _ = cpsched("show", "dispatchers", "easy")
     assert "reserve=plan  The runtimes used for the reservation: plan," in out
     assert ":class:" not in out
-    code, _, err = cpsched("list", "dispatchers", "eazy")
+    code, _, err = cpsched("show", "dispatchers", "eazy")
     assert code == 2
     assert "Did you mean 'easy'?" in err

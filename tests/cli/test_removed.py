@@ -33,3 +33,9 @@ def test_other_unknown_commands_are_answered_as_before(cpsched):
     code, _, err = cpsched("machine")
     assert code == 2
     assert "No such command 'machine'" in err
+
+
+def test_list_names_the_command_that_describes_one_thing(cpsched):
+    code, _, err = cpsched("list", "dispatchers", "easy")
+    assert code == 2
+    assert err == "cpsched: easy: list takes a kind alone; use cpsched show dispatchers easy\n"
