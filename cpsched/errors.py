@@ -138,7 +138,9 @@ REMOVED: Mapping[str, Mapping[str, str]] = {
     },
     "output format": {"xdmod": "use slurm, which writes as sacct prints"},
     "command": {
+        "cpsched import-accasim": "use accasim import",
         "cpsched machines": "use log convert --split, and compare each log",
+        "cpsched negotiation": "use show negotiation FILE",
         "cpsched sheet": "use report",
         "cpsched when": "use forecast",
         "cpsched workload": "use log",
@@ -153,6 +155,7 @@ REMOVED: Mapping[str, Mapping[str, str]] = {
             "nothing acts on a production Slurm any more",
         ),
         "cpsched bench card": "use bench --json and the tables in its folder",
+        "cpsched bench verify": "use verify",
     },
 }
 

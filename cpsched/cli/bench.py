@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cpsched.cli.command_group import CommandGroup
 from cpsched.cli.options import STUDY, AsJson, Jobs, On
 from cpsched.cli.output import counted, echo, escaped, print_json
 from cpsched.cli.report import say, width
-from cpsched.errors import RunError, VerificationError
+from cpsched.errors import RunError
 from cpsched.util.atomic_files import write_all
 from cpsched.util.spec import build
 from cpsched.util.tables import Column, Table
@@ -27,19 +26,14 @@ Logs = Annotated[
 ]
 #: Failed runs that are named.
 _MOST_TOLD = 5
-Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Made by cpsched bench --out.")]
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands to the command line."""
-    group = typer.Typer(cls=CommandGroup)
-    group.callback(invoke_without_command=True)(bench)
-    group.command("verify")(verify)
-    app.add_typer(group, name="bench", rich_help_panel=STUDY)
+    """Add the command to the command line."""
+    app.command("bench", rich_help_panel=STUDY)(command)
 
 
-def bench(
-    context: typer.Context,
+def command(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Folder of the bench.", metavar="DIR")
     ] = None,
@@ -75,8 +69,6 @@ def bench(
     Without --out: what is in the set, and which logs are at hand. What is bundled or generated
     always is; archive logs you bring (--logs). Killed, it goes on where it was.
     """
-    if context.invoked_subcommand is not None:
-        return
     from cpsched.cli.progress import steps, study_bars
     from cpsched.study.bench.bench import Bench
     from cpsched.study.bench.logset import KNOWLEDGE, QUICK, LogSet
@@ -168,7 +160,7 @@ def _submissions(
 
 def _show(folder: Path, *, as_json: bool) -> None:
     """Write the tables, and print them."""
-    from cpsched.cli.bench_verify import files_of, scored
+    from cpsched.cli.bench_scores import files_of, scored
     from cpsched.study.bench.bench import about, notes
 
     tracks = scored(folder)
@@ -188,39 +180,3 @@ def _show(folder: Path, *, as_json: bool) -> None:
             say(escaped(line))
     echo("")
     echo(f"Tables: {escaped(str(folder))}")
-
-
-def verify(
-    folder: Folder,
-    seeds: Annotated[
-        int | None, typer.Option(help="Make only the first of them again. [all]", min=1)
-    ] = None,
-    jobs: Jobs = 1,
-    as_json: AsJson = False,
-) -> None:
-    """
-    Check a bench: its schedules, its runs made again, its tables, and whether entries look ahead.
-
-    Every run is made again from the windows in the folder and compared byte for byte. Every entry
-    is run on windows whose future is changed, as by cpsched check.
-    """
-    from cpsched.cli.bench_verify import recount
-    from cpsched.cli.progress import steps
-
-    with steps() as watch:
-        found = recount(folder.absolute(), seeds=seeds, jobs=jobs, watch=watch)
-    if as_json:
-        print_json("bench-verify", {"folder": str(folder), **asdict(found)})
-    else:
-        for note in found.notes:
-            echo(f"note: {escaped(note)}")
-        for line in found.wrong:
-            echo(escaped(line))
-        echo(
-            f"{counted(found.schedules, 'schedule')} checked, {counted(found.runs, 'run')} made"
-            f" again, {counted(found.windows, 'window')} tested for look-ahead"
-        )
-    if found.wrong:
-        raise VerificationError(f"{counted(len(found.wrong), 'thing')} wrong in {folder}")
-    if not as_json:
-        echo("Nothing is wrong.")

@@ -21,6 +21,6 @@ class CommandGroup(TyperGroup):
         ConfigError
             If it was removed.
         """
-        if args and args[0] not in self.commands:
-            check_removed("command", f"{ctx.command_path} {args[0]}")
+        for words in (args[:1], args[:2]):
+            check_removed("command", " ".join([ctx.command_path, *words]))
         return super().resolve_command(ctx, args)
