@@ -100,7 +100,7 @@ def whole(case: Case, runs: int, work: Path, warm: dict[str, str]) -> dict[str, 
     for name in case.dispatchers:
         command = [*measure.CPSCHED, "simulate", case.log, "--system", case.system]
         command += ["--dispatcher", name, "--first", str(case.whole)]
-        command += ["--out", work / "run", "--overwrite"]
+        command += ["--out", work / "run", "--force"]
         found[name] = {"cold": [], "warm": []}
         for index in range(runs):
             cold = measure.cache(work / f"cold-{case.system}-{name}-{index}")

@@ -158,6 +158,22 @@ REMOVED: Mapping[str, Mapping[str, str]] = {
         "cpsched bench verify": "use verify",
     },
 }
+#: Options that have another name now; of several names those that the command has.
+RENAMED_OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "--by": ("--deadline",),
+    "--correction": ("--estimate-correction",),
+    "--enforce-limits": ("--enforce-time-limits",),
+    "--forecasts": ("--samples",),
+    "--format": ("--input-format", "--export"),
+    "--jobs": ("--workers",),
+    "--no-enforce-limits": ("--no-enforce-time-limits",),
+    "--on": ("--executor",),
+    "--overwrite": ("--force",),
+    "--policy": ("--slurm-policy",),
+    "--score": ("--evaluate",),
+    "--seeds": ("--repeat",),
+    "--stats": ("--all-tables",),
+}
 
 
 def removed(kind: str, name: str) -> str:
@@ -170,6 +186,12 @@ def check_removed(kind: str, name: str) -> None:
     """Refuse a name that was removed, and say what to use instead."""
     if message := removed(kind, name):
         raise ConfigError(message)
+
+
+def check_renamed(option: str, known: Collection[str]) -> None:
+    """Refuse an option by its former name, and name its new one of those known."""
+    if names := [name for name in RENAMED_OPTIONS.get(option, ()) if name in known]:
+        raise ConfigError(f"{option} is now {' or '.join(names)}")
 
 
 class UnknownNameError(ConfigError):

@@ -28,7 +28,7 @@ PAGES = {
 #: What a test types instead: the commands behind it, on fewer jobs.
 COMPARE = (
     "cpsched compare jobs.swf.gz --system ./cluster.toml -d easy -d easy:priority=slowdown"
-    " -d easy-urgency --seeds 3 --out study"
+    " -d easy-urgency --repeat 3 --out study"
 )
 INSTEAD = {
     "make demo": "cpsched compare demo --first 30 --out demo-out --no-report",

@@ -31,8 +31,8 @@ def import_command(
     ],
     system: SystemName,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the run.")],
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace a run that exists already.")
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace a run that exists already.")
     ] = False,
     resources: Annotated[
         str | None,
@@ -58,7 +58,7 @@ def import_command(
     from cpsched.study import save_run
     from cpsched.study.folder import check_target
 
-    check_target(out, overwrite=overwrite)
+    check_target(out, overwrite=force)
     with reading(schedule):
         run = read_schedule(
             schedule,
@@ -68,7 +68,7 @@ def import_command(
             start_time=start_time,
         )
         arguments = {"schedule": str(schedule), "system": system, "zone": zone}
-        summary = save_run(run, out, overwrite=overwrite, arguments=arguments)
+        summary = save_run(run, out, overwrite=force, arguments=arguments)
     jobs = len(run.schedule.workload)
     if as_json:
         print_json("accasim.import", {"folder": str(out), "jobs": jobs, "summary": summary})

@@ -11,10 +11,10 @@ from cpsched.cli.options import (
     AsJson,
     Group,
     Log,
-    Policy,
     Predictor,
     Rules,
     Seed,
+    SlurmPolicy,
     SystemName,
     fitted_of,
     grouped,
@@ -31,10 +31,12 @@ class OneRun(Group):
     """Options: a log on a machine under one dispatcher."""
 
     system: SystemName
-    policy: Policy = None
+    slurm_policy: SlurmPolicy = None
     dispatcher: Annotated[
         str | None,
-        typer.Option("--dispatcher", "-d", help="The dispatcher. [slurm with --policy, else easy]"),
+        typer.Option(
+            "--dispatcher", "-d", help="The dispatcher. [slurm with --slurm-policy, else easy]"
+        ),
     ] = None
     predictor: Predictor = "requested"
     log: Log
@@ -47,7 +49,7 @@ class OneRun(Group):
         from cpsched.util.spec import Spec, whole
 
         return {
-            "dispatcher": str(whole("dispatchers", following(self.policy, self.dispatcher))),
+            "dispatcher": str(whole("dispatchers", following(self.slurm_policy, self.dispatcher))),
             "predictor": str(Spec.parse(self.predictor)),
             "settings": self.rules.settings(self.seed),
         }

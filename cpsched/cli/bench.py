@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cpsched.cli.options import STUDY, AsJson, Jobs, On
+from cpsched.cli.options import STUDY, AsJson, Executor, Workers
 from cpsched.cli.output import counted, echo, escaped, print_json
 from cpsched.cli.report import say, width
 from cpsched.errors import RunError
@@ -59,8 +59,8 @@ def command(
     quick: Annotated[
         bool, typer.Option("--quick", help="Two repetitions: to try an entry, not to compare.")
     ] = False,
-    jobs: Jobs = 1,
-    on: On = None,
+    workers: Workers = 1,
+    executor: Executor = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """
@@ -92,9 +92,9 @@ def command(
     with study_bars() as display:
         failed = made.carry_out(
             folder,
-            jobs=jobs,
+            jobs=workers,
             display=display,
-            backend=None if on is None else build("backends", on),
+            backend=None if executor is None else build("backends", executor),
         )
     _show(folder, as_json=as_json)
     if failed:

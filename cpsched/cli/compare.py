@@ -20,6 +20,7 @@ from cpsched.cli.output import SOME_FAILED, counted, echo, print_json
 from cpsched.cli.progress import steps, study_bars
 from cpsched.cli.results import results_as_data, show_results
 from cpsched.errors import ConfigError, UnknownNameError
+from cpsched.simulation.settings import option_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +29,14 @@ if TYPE_CHECKING:
     from cpsched.study.study import Study
     from cpsched.study.tables import Tables
 
+#: Options of a log whose names are not those of a study file.
+_OPTIONS = {
+    "systems": "system",
+    "dispatchers": "dispatcher",
+    "predictors": "predictor",
+    "seeds": "repeat",
+    "format": "input-format",
+}
 _SYSTEM = "The system to compare with, if there are several. [each with its own runs]"
 
 
@@ -61,7 +70,7 @@ def command(
     against: dict[str, Any] = {key: one for key, one in named.items() if one is not None}
     # Each is looked at, so that a file that is not there is named.
     if False not in [_is_log(one) for one in study]:
-        wanted, repeat = study_of_log(study, runs, **against), "--seeds 5"
+        wanted, repeat = study_of_log(study, runs, **against), "--repeat 5"
         if not shown.as_json:
             say_what_is_not_followed(wanted)
     else:
@@ -73,7 +82,7 @@ def command(
     carry_out_and_show(wanted, shown, repeat=repeat)
 
 
-def carry_out_and_show(study: Study, shown: Shown, *, repeat: str = "--seeds 5") -> None:
+def carry_out_and_show(study: Study, shown: Shown, *, repeat: str = "--repeat 5") -> None:
     """
     Run what is missing of a study, write tables and the report, and print the results.
 
@@ -103,9 +112,9 @@ def carry_out_and_show(study: Study, shown: Shown, *, repeat: str = "--seeds 5")
         outcome = carry_out(
             study,
             shown.out,
-            jobs=shown.jobs,
+            jobs=shown.workers,
             display=display,
-            backend=None if shown.on is None else build("backends", shown.on),
+            backend=None if shown.executor is None else build("backends", shown.executor),
             finish=tables_of,
         )
     complain_about(outcome)
@@ -141,7 +150,7 @@ def _show(outcome: Outcome, tables: Tables, page: Path | None, repeat: str, show
     done = outcome.runs - outcome.kept - len(outcome.failed)
     parts = [f"{counted(outcome.runs, 'run')}: {done:,} made", f"{outcome.kept:,} already done"]
     echo(", ".join([*parts, f"{len(outcome.failed):,} failed"]))
-    show_results(tables, repeat, stats=shown.stats)
+    show_results(tables, repeat, all_tables=shown.all_tables)
     echo(f"\nTables: {shown.out / 'tables'}")
     if page or registry.entry("reports", "html") is not None:
         echo(f"Report: {page or f'cpsched report {shlex.quote(str(shown.out))} makes one'}")
@@ -168,6 +177,5 @@ def _is_log(study: str) -> bool:
 def _refuse_any(given: Mapping[str, Any]) -> None:
     """Refuse options that apply only to a log: a study sets them in its file."""
     for name in given:
-        option = {"systems": "system", "dispatchers": "dispatcher", "predictors": "predictor"}
-        flag = "--" + option.get(name, name).replace("_", "-")
+        flag = option_of(_OPTIONS.get(name, name))
         raise ConfigError("applies to a job log; set it in the study's file", key=flag)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cpsched.cli.options import LOGS, AsJson, Log, Overwrite, Seed, grouped
+from cpsched.cli.options import LOGS, AsJson, Force, Log, Seed, grouped
 from cpsched.cli.output import counted, echo, escaped, print_json
 from cpsched.cli.progress import counted_of, display, times
 from cpsched.cli.report import not_simulated
@@ -30,7 +30,12 @@ if TYPE_CHECKING:
 
 ReplaySystem = Annotated[
     str | None,
-    typer.Option("--system", help="Map the jobs onto this system (cpsched list systems)."),
+    typer.Option(
+        "--system",
+        "-s",
+        metavar="NAME",
+        help="Map the jobs onto this system (cpsched list systems).",
+    ),
 ]
 ReplayDispatcher = Annotated[
     str | None,
@@ -66,7 +71,7 @@ def evaluate_command(
         Path | None,
         typer.Option("--out", "-o", help="File for all predictions: .csv, .csv.gz or .parquet."),
     ] = None,
-    overwrite: Overwrite = False,
+    force: Force = False,
     warmup: Annotated[
         float, typer.Option(help="Share of the jobs at the start that are not scored.")
     ] = 0.1,
@@ -90,9 +95,7 @@ def evaluate_command(
         build("predictors", spec, truth=lambda handle: handle)
     check_dispatcher(dispatcher, system)
     if out is not None:
-        check_new_file(
-            out, overwrite=overwrite, suffixes=(".csv", ".csv.gz", ".parquet"), key="--out"
-        )
+        check_new_file(out, overwrite=force, suffixes=(".csv", ".csv.gz", ".parquet"), key="--out")
     jobs = log.read()
     fitted, starts = replayed(_long_enough(jobs, min_runtime), system, dispatcher)
     num_jobs = len(fitted.workload) - len(fitted.rejected)

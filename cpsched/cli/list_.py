@@ -24,7 +24,7 @@ _FIRST = {
     "easy-urgency": "many short jobs and rough requested times: lower slowdowns, longer tails",
     "easy-slowdown": "a machine that is overloaded for days, GPU jobs in bursts",
     "conservative": "tails of the wait matter more than means; slow if hundreds of jobs wait",
-    "slurm": "what Slurm does: with its defaults, or as your site does with --policy",
+    "slurm": "what Slurm does: with its defaults, or as your site does with --slurm-policy",
 }
 _BEGIN = """\
 Where to begin, on your own log: cpsched list dispatchers shows five, and when to use each.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cpsched.cli.options import AsJson, Log, Overwrite, grouped
+from cpsched.cli.options import AsJson, Force, Log, grouped
 from cpsched.cli.output import complain, counted, echo, escaped, print_json
 from cpsched.cli.progress import working
 from cpsched.errors import ConfigError
@@ -62,16 +62,16 @@ def convert(
             metavar="COLUMN",
         ),
     ] = None,
-    overwrite: Overwrite = False,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a job log in another format, or a part of it."""
     from cpsched import logs
 
     if split is not None:
-        _convert_parts(log, target, to_format, split, overwrite=overwrite, as_json=as_json)
+        _convert_parts(log, target, to_format, split, overwrite=force, as_json=as_json)
         return
-    check_new_file(target, overwrite=overwrite)
+    check_new_file(target, overwrite=force)
     jobs = log.read()
     with working(f"writing {target}"):
         lost = logs.write(jobs, target, format=to_format)
@@ -139,10 +139,10 @@ def _generate_command(generator: Generator) -> Any:
     """Return a function whose parameters are the generator's options."""
     from cpsched.logs.generators import describe
 
-    def command(out: Path, overwrite: bool, as_json: bool, **options: Any) -> None:
+    def command(out: Path, force: bool, as_json: bool, **options: Any) -> None:
         from cpsched import logs
 
-        check_new_file(out, overwrite=overwrite)
+        check_new_file(out, overwrite=force)
         with working(f"generating {out}"):
             workload = generator.generate(generator.options(**options))
             lost = logs.write(workload, out)
@@ -150,7 +150,7 @@ def _generate_command(generator: Generator) -> Any:
 
     options: dict[str, tuple[Any, Any]] = {
         "out": (_NewLog, inspect.Parameter.empty),
-        "overwrite": (Overwrite, False),
+        "force": (Force, False),
         "as_json": (AsJson, False),
     }
     for one in describe(generator.options):

@@ -30,7 +30,7 @@ def command(
         typer.Option("--out", "-o", help="Where report, figures and tables go. [DIR]"),
     ] = None,
     form: Annotated[
-        Literal["svg", "png", "pdf"], typer.Option("--format", help="Format of the figures.")
+        Literal["svg", "png", "pdf"], typer.Option("--export", help="Format of the figures.")
     ] = "svg",
     baseline: Annotated[
         str | None,

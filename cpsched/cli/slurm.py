@@ -10,7 +10,7 @@ import typer
 from cpsched.cli import slurm_live as live
 from cpsched.cli import slurm_sandbox as sandbox
 from cpsched.cli.command_group import CommandGroup
-from cpsched.cli.options import SLURM, AsJson, Overwrite
+from cpsched.cli.options import SLURM, AsJson, Force
 from cpsched.cli.output import counted, echo, escaped, print_json
 from cpsched.cli.progress import reading
 
@@ -68,7 +68,7 @@ def import_command(
         Path | None,
         _file("Output of sacct, to count the jobs affected by what is not modelled."),
     ] = None,
-    overwrite: Overwrite = False,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Make a system file and a policy file from a site's Slurm configuration."""
@@ -90,7 +90,7 @@ def import_command(
         with reading(log):
             known = {entry.name.text for entry in site.machine.conf.reservations}
             touched = count(log, site.gaps, of_jobs(site.machine), known)
-    written = site.write(out, overwrite=overwrite)
+    written = site.write(out, overwrite=force)
     if as_json:
         print_json("slurm.import", _as_data(site, touched, written))
         return

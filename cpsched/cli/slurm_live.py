@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 
 SystemFile = Annotated[
     str | None,
-    typer.Option("--system", help="System file of the cluster. [as the controller describes it]"),
+    typer.Option(
+        "--system",
+        "-s",
+        help="System file of the cluster. [as the controller describes it]",
+        metavar="NAME",
+    ),
 ]
 OpenMetrics = Annotated[
     Path | None,

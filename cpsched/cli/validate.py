@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpsched.cli.log_study import say_what_is_assumed, study_of_log
-from cpsched.cli.options import AsJson, Jobs, SiteRuns, StudyFolder, WorkloadFile, grouped, moment
+from cpsched.cli.options import (
+    AsJson,
+    MeasuredRuns,
+    StudyFolder,
+    Workers,
+    WorkloadFile,
+    grouped,
+    moment,
+)
 from cpsched.cli.output import echo, escaped, print_json
 from cpsched.cli.progress import study_bars
 from cpsched.cli.report import width
@@ -40,7 +48,7 @@ def command(
             metavar="N",
         ),
     ] = 3,
-    seeds: Annotated[
+    repeat: Annotated[
         int,
         typer.Option(
             min=1,
@@ -51,19 +59,17 @@ def command(
             metavar="N",
         ),
     ] = 3,
-    jobs: Jobs = 1,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Repeat runs that exist already.")
-    ] = False,
+    workers: Workers = 1,
+    force: Annotated[bool, typer.Option("--force", help="Repeat runs that exist already.")] = False,
     *,
-    runs: SiteRuns,
+    runs: MeasuredRuns,
     as_json: AsJson = False,
 ) -> None:
     """
     Simulate a log, and compare every start with the recorded one.
 
-    Any log with recorded starts will do (SWF, PBS, sacct), under any dispatcher; --policy is for
-    what a site's own Slurm decides.
+    Any log with recorded starts will do (SWF, PBS, sacct), under any dispatcher. --slurm-policy is
+    for what a site's own Slurm decides.
 
     The controller's lag from a decision to a start is taken from jobs that start at once.
     """
@@ -73,7 +79,7 @@ def command(
     from cpsched.study.validation.downtime import downtimes, told_of
     from cpsched.study.validation.files import write_files
 
-    study = study_of_log(log, runs, once=("systems", "dispatchers", "predictors"), seeds=seeds)
+    study = study_of_log(log, runs, once=("systems", "dispatchers", "predictors"), seeds=repeat)
     if not as_json:
         say_what_is_assumed(study)
     with study_bars() as display:
@@ -82,11 +88,11 @@ def command(
             out,
             start=moment("--measure-from", runs.measure_from),
             examples=examples,
-            jobs=jobs,
+            jobs=workers,
             explain=lambda fitted, **asked: why_in_log(fitted, **asked).summary,
             display=display,
             reasons=reasons_of(log),
-            again=overwrite,
+            again=force,
         )
     files = write_files(checked, out)
     if as_json:

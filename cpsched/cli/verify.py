@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cpsched.cli.options import AsJson, Jobs
+from cpsched.cli.options import AsJson, Workers
 from cpsched.cli.output import counted, echo, escaped, print_json
 from cpsched.cli.progress import steps, working
 from cpsched.cli.verify_run import FILES, checked_run
@@ -31,7 +31,7 @@ def command(
             help="Re-run only the first N repetitions of a bench. [all]", min=1, metavar="N"
         ),
     ] = None,
-    jobs: Jobs = 1,
+    workers: Workers = 1,
     as_json: AsJson = False,
 ) -> None:
     """
@@ -46,7 +46,7 @@ def command(
     benches = [path for path in folder if (path / MARK).is_file()]
     others = [path for path in folder if path not in benches]
     runs = _checked_runs(others)
-    recounts = {path: _recounted(path, repeat, jobs) for path in benches}
+    recounts = {path: _recounted(path, repeat, workers) for path in benches}
     wrong = [run["findings"] for run in runs if run["findings"]]
     faulty = {path: recount for path, recount in recounts.items() if recount.wrong}
     if as_json:

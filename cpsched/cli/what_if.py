@@ -35,8 +35,8 @@ def command(
     Compare scenarios with a baseline: what would have happened if something had been different?
 
     The other options describe the baseline. A table has the leading figures of all, and a sentence
-    says of each scenario what it changes, and for whom. --stats and the report have that by queue,
-    account, user, length, size, and with GPUs or without.
+    says of each scenario what it changes, and for whom. --all-tables and the report have that by
+    queue, account, user, length, size, and with GPUs or without.
     """
     from cpsched.cli.progress import reading
     from cpsched.study.scenarios import scenarios, what_if

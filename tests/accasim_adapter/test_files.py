@@ -148,10 +148,10 @@ def test_a_job_that_changes_its_nodes_cannot_be_said(tmp_path):
 def test_the_command_line_writes_them_into_the_run_and_reads_them_back(
     small, machine_file, tmp_path, cpsched
 ):
-    """``--format accasim`` needs a folder; ``--format`` still names the log's format too."""
+    """``--export accasim`` needs a folder; ``--input-format`` names the format of the log."""
     log, out, back = small(generated(60)), tmp_path / "run", tmp_path / "back"
     command = ["simulate", str(log), "--system", str(machine_file), "-d", "easy"]
-    command += ["--overrun", "extend", "--format", "table", "--format"]
+    command += ["--overrun", "extend", "--input-format", "table", "--export"]
     for format_, message in (
         ("accasim", "accasim is written into a run: add --out"),
         ("nonsense", "no trace format is called 'nonsense'; there are: accasim, pbs"),

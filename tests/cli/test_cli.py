@@ -51,7 +51,7 @@ def test_simulate_prints_a_table_and_what_was_left_out(files, cpsched):
     assert first.startswith("fifo ")
     assert "×" not in first
     assert second.count("×") == 5
-    _, out, _ = cpsched(*SIMULATE, "-d", "fifo", "-d", "prb", "--stats")
+    _, out, _ = cpsched(*SIMULATE, "-d", "fifo", "-d", "prb", "--all-tables")
     for title in (
         "the machine",
         "mean wait of users",
@@ -147,7 +147,7 @@ def test_simulate_goes_on_with_what_is_there(files, cpsched):
     before = (_only(files / "out") / "timing.json").read_bytes()
     code, out, _ = cpsched(*SIMULATE, "-d", "fifo", "-d", "easy:backfill=sjf", "--out", "out")
     assert code == 0
-    assert "Already done: 1 of 2; --overwrite repeats them" in out
+    assert "Already done: 1 of 2; --force repeats them" in out
     names = sorted(path.name.rpartition("-")[0] for path in (files / "out" / "runs").iterdir())
     assert names == ["log-four-easy-backfill-sjf-requested-s0", "log-four-fifo-requested-s0"]
     code, out, _ = cpsched("verify", "out")
@@ -260,7 +260,7 @@ def test_part_of_a_log(files, cpsched):
         ((*SIMULATE, "--on-infeasible", "error"), "job 5 can never run on this system"),
         ((*SIMULATE, "--from", "yesterday"), "'yesterday' is neither seconds nor a date"),
         ((*SIMULATE, "--from", "99999"), "no job is left after first, from and to"),
-        ((*SIMULATE, "--format", "excel"), "no trace format is called 'excel'"),
+        ((*SIMULATE, "--input-format", "excel"), "no trace format is called 'excel'"),
         (("verify", "."), "is not a run and holds none"),
         (("log", "convert", "log.swf", "four.toml"), "the file exists"),
         (
@@ -304,7 +304,10 @@ def test_a_machine_without_expected_waits_is_bad_input(files, cpsched, dispatche
         ((*SIMULATE, "--first", "x"), "'--first'"),
         ((*SIMULATE, "--nope"), "No such option: --nope"),
         (("list", "things"), "'things' is not one of 'dispatchers', "),
-        (("explain", "log.swf", "--correction", "halve"), "not one of 'requested', 'double'"),
+        (
+            ("explain", "log.swf", "--estimate-correction", "halve"),
+            "not one of 'requested', 'double'",
+        ),
     ],
 )
 def test_wrong_options_are_named_with_exit_code_2(files, cpsched, arguments, message):

@@ -79,9 +79,9 @@ def test_each_command_says_what_to_add_for_repetitions(answer, cpsched):
     found = answer("compare", *ON, *both, "-o", "out", "--no-report")
     assert any("repeat with several seeds to confirm." in line for line in found["finding"])
     _, out, _ = cpsched("compare", *ON, *both, "-o", "out", "--no-report")
-    assert "repeat with --seeds 5 to confirm." in out
+    assert "repeat with --repeat 5 to confirm." in out
     _, out, _ = cpsched("simulate", *ON, *both)
-    assert "repeat with cpsched compare --seeds 5 to confirm." in out
+    assert "repeat with cpsched compare --repeat 5 to confirm." in out
 
 
 def test_verify_names_what_it_is_of(answer):
@@ -151,7 +151,7 @@ def test_what_is_imported_of_a_slurm(answer, data, tmp_path):
         "JobID|State|Submit|Start|End|ElapsedRaw|AllocCPUS|Partition|NNodes\n"
         "1|COMPLETED|2026-01-01T00:00:00|2026-01-01T00:00:00|2026-01-01T00:01:00|60|2|batch|1\n"
     )
-    log = ("--log", str(tmp_path / "sacct.txt"), "--overwrite")
+    log = ("--log", str(tmp_path / "sacct.txt"), "--force")
     found = answer("slurm", "import", *options, "--out", str(tmp_path / "site"), *log)
     assert found["log"] == {"lines": 1, "core_seconds": 120, "gpu_seconds": 0, "unreadable": 0}
 

@@ -116,7 +116,7 @@ def test_files_that_exist_are_kept_unless_they_may_be_replaced(log, cpsched):
     assert err.startswith("cpsched: part-gpu.csv: the file exists")
     assert (log / "part-gpu.csv").read_text() == "mine"
     assert not (log / "part-batch.csv").exists()
-    assert cpsched(*asked, "--overwrite")[0] == 0
+    assert cpsched(*asked, "--force")[0] == 0
     assert ids(log / "part-gpu.csv") == ["b", "e"]
 
 

@@ -585,7 +585,7 @@ _COMMANDS = (
     "explain log.swf --job 2 --at 3 --system four.toml -d easy --json",
     "forecast log.swf --job 3 --system four.toml -d easy --at 3",
     "log info log.swf --first 2 --json",
-    "log info log.swf --format swf --skip-bad-lines",
+    "log info log.swf --input-format swf --skip-bad-lines",
     "verify r --json", "list dispatchers --json", "list systems", "show negotiation n.jsonl",
 )  # fmt: skip
 
@@ -610,7 +610,7 @@ def _words(rng, seeds, folder):
             words[at] = _word_of(rng, words[at])
     # Nothing is written but into the folder, and no shell takes a null character as part of a word.
     words = [word.replace("\0", "") for word in words]
-    out = ("-o", "--out", "--overwrite", "--install-completion", "--show-completion")
+    out = ("-o", "--out", "--force", "--install-completion", "--show-completion")
     return folder, [word for word in words if not word.startswith(out)]
 
 

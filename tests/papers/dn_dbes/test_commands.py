@@ -54,7 +54,7 @@ def test_a_log_is_written_shown_and_replayed(files, cpsched, out):
     assert '"jobs": [{"job": "1", "state": "started"' in lines_shown[-1]
     # It is the same one every time.
     before = (files / "n.jsonl").read_bytes()
-    assert logged(cpsched, *out, "--overwrite")[0] == 0
+    assert logged(cpsched, *out, "--force")[0] == 0
     assert (files / "n.jsonl").read_bytes() == before
 
 
@@ -115,9 +115,9 @@ def test_a_log_is_not_overwritten_unasked(files, cpsched):
     (files / "n.jsonl").unlink()
     code, _, err = logged(cpsched, "--out", "runs")
     assert code == 2
-    assert "the run exists already and was not repeated: add --overwrite" in err
+    assert "the run exists already and was not repeated: add --force" in err
     assert not (files / "n.jsonl").exists()
-    assert logged(cpsched, "--out", "runs", "--overwrite")[0] == 0
+    assert logged(cpsched, "--out", "runs", "--force")[0] == 0
 
 
 @pytest.mark.parametrize(

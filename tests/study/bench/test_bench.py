@@ -177,7 +177,7 @@ def test_runs_are_made_elsewhere(bench, tmp_path):
     pytest.importorskip("submitit")
     words = ("--track", "predicted", "--quick")
     assert bench("--out", str(tmp_path / "here"), *words)[0] == 0
-    elsewhere = ("--on", "slurm-arrays:cluster=local,mem=1")
+    elsewhere = ("--executor", "slurm-arrays:cluster=local,mem=1")
     assert bench("--out", str(tmp_path / "there"), *words, *elsewhere)[0] == 0
     assert contents(tmp_path / "there") == contents(tmp_path / "here")
 

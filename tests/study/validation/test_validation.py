@@ -245,7 +245,7 @@ def test_errors_are_grouped_by_the_reason_that_slurm_recorded(tmp_path, cpsched)
     """And the examples say it, with the GPUs that were in use."""
     log = _sacct(tmp_path)
     assert reasons_of(log) == {str(job): "QOSMaxGRESPerUser" for job in range(2, 21, 2)}
-    options = ("--system", str(tmp_path / "two.toml"), "-d", "easy", "--seeds", "1")
+    options = ("--system", str(tmp_path / "two.toml"), "-d", "easy", "--repeat", "1")
     arguments = ("validate", str(log), *options, "--out", str(tmp_path / "out"))
     code, out, _ = cpsched(*arguments)
     assert code == 0
@@ -260,7 +260,7 @@ def test_errors_are_grouped_by_the_reason_that_slurm_recorded(tmp_path, cpsched)
     made = (run_folder / "run.json").stat().st_mtime_ns
     assert cpsched(*arguments)[0] == 0
     assert (run_folder / "run.json").stat().st_mtime_ns == made
-    assert cpsched(*arguments, "--overwrite")[0] == 0
+    assert cpsched(*arguments, "--force")[0] == 0
     assert (run_folder / "run.json").stat().st_mtime_ns > made
 
 
