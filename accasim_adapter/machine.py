@@ -56,7 +56,7 @@ class Beside(NamedTuple):
         groups = [numbers.setdefault(row.tobytes(), len(numbers)) for row in capacity]
         return System(
             name="accasim",
-            title="machine of AccaSim",
+            title="system of AccaSim",
             source="its system configuration",
             resources=kinds,
             capacity=capacity,
@@ -82,10 +82,10 @@ def _same(
     where = f"system {system.name}"
     held, held_names = ", ".join(system.resources), system.node_names
     if set(system.resources) != set(kinds):
-        there = f"it has {held}, AccaSim's machine has {', '.join(kinds)}"
+        there = f"it has {held}, AccaSim's system has {', '.join(kinds)}"
         raise ConfigError(there, where=where, key="resources")
     if system.num_nodes != len(names):
-        there = f"it has {system.num_nodes} nodes, AccaSim's machine has {len(names)}"
+        there = f"it has {system.num_nodes} nodes, AccaSim's system has {len(names)}"
         raise ConfigError(there, where=where, key="nodes")
     found = capacity[:, [kinds.index(kind) for kind in system.resources]]
     for node in np.flatnonzero((found != system.capacity).any(axis=1)).tolist():

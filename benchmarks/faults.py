@@ -418,9 +418,9 @@ def commands(log: Path) -> list[Command]:
     given = (str(log), "--system", "eurora")
     two = ("--out", "out/study", "--workers", "2", "--no-report")
     kept = ("--checkpoint", "out/state", "--checkpoint-interval", "0.05")
-    dispatchers = ("-d", "easy", "-d", "prb", "-d", "fifo")
+    dispatchers = ("-d", "easy", "-d", "greedy", "-d", "fifo")
     changes = ("-c", "scale-load 1.2", "-c", "dispatcher fifo")
-    simulate = ("simulate", *given, "-d", "prb", "--out", "out/study", *kept)
+    simulate = ("simulate", *given, "-d", "greedy", "--out", "out/study", *kept)
     compare = ("compare", *given, *dispatchers, *two)
     known = {
         "simulate": simulate,

@@ -35,7 +35,7 @@ options = {{ jobs = {jobs}, load = 0.8 }}
 """
 MANY = """\
 systems = ["small.toml"]
-dispatchers = ["fifo", "sjf", "ljf", "easy", "prb"]
+dispatchers = ["fifo", "sjf", "ljf", "easy", "greedy"]
 predictors = ["requested", "actual"]
 seeds = {seeds}
 [[workloads]]
@@ -59,7 +59,7 @@ LOOP = """\
 import sys
 from pathlib import Path
 from cpsched.study import load_study
-from cpsched.study.sources import prepare
+from cpsched.study.inputs import prepare
 from cpsched.study.task import tasks_of
 from cpsched.study import save_run
 from cpsched.simulation.simulate import simulate

@@ -59,7 +59,7 @@ def generated_case(work: Path) -> Case:
     options = ["--jobs", "200000", "--seed", "1", "--out", log]
     measure.run([*measure.CPSCHED, "log", "generate", "eurora", *options])
     sizes = (5_000, 20_000, 50_000, 100_000, 200_000)
-    return Case(log, "eurora", ("fifo", "prb", "easy"), sizes, 50_000)
+    return Case(log, "eurora", ("fifo", "greedy", "easy"), sizes, 50_000)
 
 
 def loop(case: Case, runs: int, env: dict[str, str]) -> dict[str, Any]:

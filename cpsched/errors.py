@@ -133,8 +133,31 @@ def instead_of(name: str, known: Collection[str], introduction: str) -> str:
 #: Names that are gone, by what they were, and what to use instead.
 REMOVED: Mapping[str, Mapping[str, str]] = {
     "dispatcher": {
-        "rollout": "use easy-urgency",
+        "urgency": "use easy-wsept",
+        "easy-urgency": "use easy-wsept",
+        "planned-easy": "use easy-plan",
+        "plan": "use lookahead",
+        "cph": "use cp-pool; cph-0 to cph-3 are its presets",
+        "cp": "use cp-nodes; cp-0 to cp-3 are its presets",
+        "try": "use speculative",
+        "policy": "use learned",
+        "rollout": "use easy-wsept",
         "per-machine": "split the log (log convert --split), and simulate each part",
+    },
+    "priority": {"urgency": "use wsept"},
+    "allocator": {
+        "consolidate": "use pack",
+        "frugal": "use spare-scarce",
+        "least-loss": "use fgd",
+    },
+    "predictor": {"jobs-alike": "use knn"},
+    "kind of outages": {"drawn": "use random"},
+    "set": {"v1": "use v2, the same logs and dispatchers with the new names"},
+    "option": {
+        "priority": "use order",
+        "reserve": "use estimate=predicted, upper or requested",
+        "patience": "use aging",
+        "share": "use width_exponent",
     },
     "output format": {"xdmod": "use slurm, which writes as sacct prints"},
     "command": {

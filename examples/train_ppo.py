@@ -3,7 +3,7 @@ Train a policy with MaskablePPO of sb3-contrib, and keep it as a dispatcher's fi
 
     pip install 'cpsched[train]'
     python examples/train_ppo.py --log LOG --system SYSTEM --train 0 6000 --test 8000 10000
-    cpsched simulate LOG --system SYSTEM -d policy:file=trained/policy.zip
+    cpsched simulate LOG --system SYSTEM -d learned:file=trained/policy.zip
 
 The same small network scores every job that can be chosen, and a softmax over the scores says which
 one goes next, as in RLScheduler (Zhang et al., SC 2020). Windows for training, for choosing among

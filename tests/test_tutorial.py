@@ -27,8 +27,8 @@ PAGES = {
 }
 #: What a test types instead: the commands behind it, on fewer jobs.
 COMPARE = (
-    "cpsched compare jobs.swf.gz --system ./cluster.toml -d easy -d easy:priority=slowdown"
-    " -d easy-urgency --repeat 3 --out study"
+    "cpsched compare jobs.swf.gz --system ./cluster.toml -d easy -d easy:order=slowdown"
+    " -d easy-wsept --repeat 3 --out study"
 )
 INSTEAD = {
     "make demo": "cpsched compare demo --first 30 --out demo-out --no-report",

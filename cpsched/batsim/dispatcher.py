@@ -47,8 +47,8 @@ _REFUSED = {
     "QUERY": "energy is not simulated here",
     "ANSWER": "nothing was asked",
     "TO_JOB_MSG": "jobs do not receive messages here",
-    "RESOURCES_ADDED": "machines do not grow here",
-    "RESOURCES_REMOVED": "machines do not shrink here",
+    "RESOURCES_ADDED": "systems do not grow here",
+    "RESOURCES_REMOVED": "systems do not shrink here",
 }
 #: Parts of EXECUTE_JOB that cannot be respected.
 _EXECUTORS = ("mapping", "storage_mapping", "additional_io_job", "profile_allocation_override")

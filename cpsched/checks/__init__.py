@@ -30,8 +30,8 @@ from cpsched.checks.sample import FixedPredictor, sample
 from cpsched.dispatch.contract import Dispatcher, WaitReason
 from cpsched.engine.cluster import Cluster
 from cpsched.errors import DispatchError
-from cpsched.forecast.causes import why_waiting
 from cpsched.forecast.context import DecisionContext
+from cpsched.forecast.wait_causes import why_waiting
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Decision, Start
 from cpsched.model.schedule import JobOutcome

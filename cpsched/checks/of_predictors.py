@@ -39,7 +39,7 @@ from cpsched.model.estimates import Requested
 from cpsched.model.jobtable import JobTable
 from cpsched.model.prediction import Prediction, distribution_fault
 from cpsched.model.seeds import stream_seed
-from cpsched.study.prediction.replay import Replay
+from cpsched.study.prediction.replay import PredictorReplay
 from cpsched.util.types import Status
 
 if TYPE_CHECKING:
@@ -277,8 +277,8 @@ def _require_bounded(half: int, whole: int, jobs: str) -> None:
     )
 
 
-def _replay(predictor: RuntimePredictor, fitted: Fitted) -> Replay:
-    return Replay(fitted, fitted.workload.recorded_start, predictor, seed=_SEED)
+def _replay(predictor: RuntimePredictor, fitted: Fitted) -> PredictorReplay:
+    return PredictorReplay(fitted, fitted.workload.recorded_start, predictor, seed=_SEED)
 
 
 def _answers(predictor: RuntimePredictor, fitted: Fitted) -> Prediction:

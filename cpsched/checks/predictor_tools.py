@@ -29,7 +29,7 @@ from cpsched.util.types import Status
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from cpsched.study.prediction.replay import Replay
+    from cpsched.study.prediction.replay import PredictorReplay
 
 #: Seconds by which another process's clock is ahead: another day, hour, minute and second.
 _SHIFT = 3 * 86_400 + 5 * 3600 + 47 * 60 + 13
@@ -58,7 +58,7 @@ def same(wanted: Prediction, found: Prediction, what: str) -> None:
             )
 
 
-def answered(replay: Replay) -> Prediction:
+def answered(replay: PredictorReplay) -> Prediction:
     """Return what a predictor answered for all jobs of a replay."""
     num, store = len(replay.answers), replay.store
     known = (store.quantiles, store.ends_within)
@@ -336,7 +336,7 @@ def _machine() -> System:
     nodes = 8
     return System(
         name="sample",
-        title="the sample's machine",
+        title="the sample's system",
         source="made up",
         resources=RESOURCES,
         capacity=np.tile(np.array([[16, 4, 2**20]]), (nodes, 1)),

@@ -17,8 +17,8 @@ from cpsched.util.spec import build
 from cpsched.util.tables import Column, Table
 
 if TYPE_CHECKING:
+    from cpsched.study.bench.entry import BenchEntry
     from cpsched.study.bench.logset import LogSet
-    from cpsched.study.bench.submission import Submission
 
 Logs = Annotated[
     list[Path] | None,
@@ -55,7 +55,7 @@ def command(
         list[Path] | None,
         typer.Option(help="A folder with entry.toml and code; may be repeated.", metavar="DIR"),
     ] = None,
-    version: Annotated[str, typer.Option("--set", help="Version of the set.")] = "v1",
+    version: Annotated[str, typer.Option("--set", help="Version of the set.")] = "v2",
     quick: Annotated[
         bool, typer.Option("--quick", help="Two repetitions: to try an entry, not to compare.")
     ] = False,
@@ -105,9 +105,9 @@ def command(
 
 def _describe(logset: LogSet, places: list[Path], *, as_json: bool) -> None:
     """Say what a set holds, and which of its logs are at hand."""
-    from cpsched.study.bench.logs import check_content, find
+    from cpsched.study.bench.log_windows import check_content, find_logs
 
-    paths = find(logset.logs, places)
+    paths = find_logs(logset.logs, places)
     for log in logset.logs:
         if log.name in paths:
             check_content(log, paths[log.name])
@@ -146,15 +146,15 @@ def _describe(logset: LogSet, places: list[Path], *, as_json: bool) -> None:
 
 def _submissions(
     dispatchers: list[str], predictors: list[str], folders: list[Path]
-) -> list[Submission]:
+) -> list[BenchEntry]:
     """Return what enters; a specification is named as tables name it."""
-    from cpsched.study.bench.submission import Submission
+    from cpsched.study.bench.entry import BenchEntry
     from cpsched.study.study import as_label
 
     return [
-        *(Submission(name=as_label(one), dispatcher=one) for one in dispatchers),
-        *(Submission(name=as_label(one), predictor=one) for one in predictors),
-        *map(Submission.load, folders),
+        *(BenchEntry(name=as_label(one), dispatcher=one) for one in dispatchers),
+        *(BenchEntry(name=as_label(one), predictor=one) for one in predictors),
+        *map(BenchEntry.load, folders),
     ]
 
 

@@ -25,7 +25,7 @@ from cpsched.simulation.settings import option_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.study.campaign import Outcome
+    from cpsched.study.campaign import CampaignOutcome
     from cpsched.study.study import Study
     from cpsched.study.tables import Tables
 
@@ -103,7 +103,7 @@ def carry_out_and_show(study: Study, shown: Shown, *, repeat: str = "--repeat 5"
 
     made: list[Tables] = []
 
-    def tables_of(outcome: Outcome) -> None:
+    def tables_of(outcome: CampaignOutcome) -> None:
         if outcome.folders:
             made.append(make_tables(shown.out))
             write_tables(made[0], subfolder(shown.out, "tables"))
@@ -144,11 +144,13 @@ def _report(out: Path) -> Path | None:
     return page
 
 
-def _show(outcome: Outcome, tables: Tables, page: Path | None, repeat: str, shown: Shown) -> None:
+def _show(
+    outcome: CampaignOutcome, tables: Tables, page: Path | None, repeat: str, shown: Shown
+) -> None:
     from cpsched.util import registry
 
-    done = outcome.runs - outcome.kept - len(outcome.failed)
-    parts = [f"{counted(outcome.runs, 'run')}: {done:,} made", f"{outcome.kept:,} already done"]
+    done = outcome.runs - outcome.existing - len(outcome.failed)
+    parts = [f"{counted(outcome.runs, 'run')}: {done:,} made", f"{outcome.existing:,} already done"]
     echo(", ".join([*parts, f"{len(outcome.failed):,} failed"]))
     show_results(tables, repeat, all_tables=shown.all_tables)
     echo(f"\nTables: {shown.out / 'tables'}")

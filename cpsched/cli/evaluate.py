@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from cpsched.model.workload import Workload
     from cpsched.study.prediction.evaluation import Evaluation
-    from cpsched.study.prediction.replay import Starts
+    from cpsched.study.prediction.replay import JobStarts
     from cpsched.systems.mapping import Fitted
 
 ReplaySystem = Annotated[
@@ -115,7 +115,7 @@ def evaluate_command(
             echo(f"\n{out}: all predictions")
 
 
-def heading(fitted: Fitted, starts: Starts, evaluation: Evaluation) -> str:
+def heading(fitted: Fitted, starts: JobStarts, evaluation: Evaluation) -> str:
     """Return the lines that say what was predicted, in which order, and what was left out."""
     workload = fitted.workload
     lines = [
@@ -163,7 +163,9 @@ def check_dispatcher(dispatcher: str | None, system: str | None) -> None:
         build("dispatchers", dispatcher)
 
 
-def replayed(jobs: Workload, system: str | None, dispatcher: str | None) -> tuple[Fitted, Starts]:
+def replayed(
+    jobs: Workload, system: str | None, dispatcher: str | None
+) -> tuple[Fitted, JobStarts]:
     """
     Return the jobs, and when they start.
 
@@ -171,10 +173,10 @@ def replayed(jobs: Workload, system: str | None, dispatcher: str | None) -> tupl
     """
     from cpsched import systems
     from cpsched.cli.progress import progress_bar
-    from cpsched.study.prediction.replay import starts_of, that_ran, unmapped
+    from cpsched.study.prediction.replay import started_jobs, starts_of, unmapped
     from cpsched.systems.mapping import fit
 
-    jobs = that_ran(jobs)
+    jobs = started_jobs(jobs)
     if system is None:
         fitted = unmapped(jobs)
     else:
@@ -218,7 +220,7 @@ def job_progress(title: str, num_jobs: int) -> Iterator[Callable[[int], None]]:
         yield lambda done: bar.update(task, completed=done)
 
 
-def as_data(starts: Starts, evaluations: list[Evaluation]) -> dict[str, object]:
+def as_data(starts: JobStarts, evaluations: list[Evaluation]) -> dict[str, object]:
     """Return how good predictors were as plain JSON types."""
     return {
         "starts": {"simulated": starts.simulated or None, "assumed": starts.assumed},
@@ -238,7 +240,7 @@ def as_data(starts: Starts, evaluations: list[Evaluation]) -> dict[str, object]:
     }
 
 
-def _print(fitted: Fitted, starts: Starts, evaluations: list[Evaluation]) -> None:
+def _print(fitted: Fitted, starts: JobStarts, evaluations: list[Evaluation]) -> None:
     from cpsched.cli.report import width
     from cpsched.report.accuracy_tables import by_class, distributions, overall, used
 

@@ -98,7 +98,7 @@ def command(
     if script is not None:
         _refuse({"job": job}, "names a job of the log; leave it out with --script")
         fitted, job = _with_script(fitted, script, now, user)
-    from cpsched.forecast.in_log import when_in_log
+    from cpsched.forecast.log_forecast import when_in_log
     from cpsched.forecast.when_text import text as forecast_text
 
     with steps() as shown:
@@ -122,7 +122,7 @@ def _evaluate(
     fitted: Fitted, under: dict[str, Any], samples: int, scenarios: int, *, as_json: bool
 ) -> None:
     """Print how good forecasts are along a log."""
-    from cpsched.forecast.judged import as_data, judge, text
+    from cpsched.forecast.evaluation import as_data, score_forecasters, text
     from cpsched.forecast.replay import replay
 
     with steps() as shown:
@@ -133,7 +133,7 @@ def _evaluate(
             watch=partial(shown, "jobs"),
             **under,
         )
-    judged = judge(replayed, under["settings"].seed)
+    judged = score_forecasters(replayed, under["settings"].seed)
     if as_json:
         what = {key: under[key] for key in ("dispatcher", "predictor")}
         print_json("forecast-evaluation", what | as_data(replayed, judged))

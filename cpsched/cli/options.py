@@ -373,7 +373,7 @@ def _panel(parameter: inspect.Parameter) -> int:
 
 def second_of(workload: Workload, option: str, text: str | None) -> int | None:
     """Return a second of the log's clock, given as such or as a date."""
-    from cpsched.study.sources import second_of
+    from cpsched.study.inputs import second_of
 
     return second_of(workload, option, moment(option, text))
 

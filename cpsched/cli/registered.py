@@ -21,7 +21,7 @@ KINDS = {
     "dispatchers": "decide which waiting jobs start (-d)",
     "predictors": "say how long jobs will run (-p)",
     "allocators": "choose the nodes of a job that starts (--allocator)",
-    "priorities": "order the queue (-d easy:priority=NAME)",
+    "priorities": "order the queue (-d easy:order=NAME)",
     "systems": "machines that come with cpsched (--system); NAME may be a file of yours",
     "traces": "formats for reading job logs (--input-format)",
     "formats": "extra formats for writing runs (simulate --export)",

@@ -54,7 +54,7 @@ def show_results(
     for line in _notes(tables):
         say(line)
     _show_overview(tables)
-    first = {run.place: run for run in reversed(tables.results.runs)}
+    first = {run.case: run for run in reversed(tables.results.runs)}
     scenarios = tables.results.by_group
     for found in leading(tables):
         run = first[found.place]
@@ -97,7 +97,7 @@ def _show_finding(sentences: Sequence[str]) -> None:
 
 
 def _show_overview(tables: Tables) -> None:
-    from cpsched.report.overviews import overview
+    from cpsched.report.overview import overview
 
     for table in overview(tables).tables:
         say(f"\n{table.caption}")
@@ -111,14 +111,14 @@ def _in_colour() -> bool:
 def _notes(tables: Tables) -> Iterator[str]:
     """Give notes on how to read a comparison."""
     from cpsched.report.decisions import solver_notes
-    from cpsched.study.allocators import unequal
+    from cpsched.study.allocators import mixed_allocators
 
     runs = tables.results.runs
     seen = {(r.workload, r.predictor, r.not_a_forecast) for r in runs if r.not_a_forecast}
     for workload, predictor, note in sorted(seen):
         yield f"not a forecast on {escaped(workload)}: {escaped(predictor)} {note}"
     yield from solver_notes((run.dispatcher, run.decisions) for run in runs)
-    mixed = unequal((run.dispatcher, run.dispatcher_spec, run.allocator) for run in runs)
+    mixed = mixed_allocators((run.dispatcher, run.dispatcher_spec, run.allocator) for run in runs)
     if mixed is not None:
         yield mixed
 
@@ -129,7 +129,7 @@ def _of_first_runs(tables: Tables) -> Iterator[Table]:
 
     first = {run.key: run for run in reversed(tables.results.runs)}
     runs = [(run, _about(run)) for run in reversed(first.values())]
-    table = decision_table([(*run.who, a["decisions"], run.timing) for run, a in runs])
+    table = decision_table([(*run.configuration, a["decisions"], run.timing) for run, a in runs])
     if table is not None:
         yield table
     for run, about in runs:
@@ -156,7 +156,7 @@ def results_as_data(tables: Tables, *, kept: bool = True) -> dict[str, Any]:
     from cpsched.report.leading import leading
     from cpsched.report.never_started import never_started
     from cpsched.report.outcomes import loads
-    from cpsched.report.overviews import overview
+    from cpsched.report.overview import overview
     from cpsched.report.record import reproduced
     from cpsched.report.sentences import conclusions
 

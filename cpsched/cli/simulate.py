@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
     from cpsched.simulation.observers import RunObserver
     from cpsched.simulation.simulate import Checkpoint
-    from cpsched.study.campaign import Outcome
+    from cpsched.study.campaign import CampaignOutcome
     from cpsched.study.tables import Tables
-    from cpsched.study.task import Task
+    from cpsched.study.task import RunTask
     from cpsched.systems.mapping import Fitted
 
 _OBSERVE = "An observer of the run, NAME:KEY=VALUE,... (cpsched list observers)."
@@ -75,7 +75,7 @@ def command(
 ) -> None:
     """Simulate a job log under one or more dispatchers and print what would have happened."""
     from cpsched.study import carry_out, make_tables
-    from cpsched.study.sources import prepare
+    from cpsched.study.inputs import prepare
     from cpsched.study.task import tasks_of
 
     formats = _formats(export or [], out)
@@ -110,8 +110,8 @@ def command(
         if outcome.folders:
             tables = make_tables(folder, workload=fitted.workload)
             _print(tables, tasks, fitted, out, as_json=as_json, all_tables=all_tables)
-    if outcome.kept and not as_json:
-        echo(f"\nAlready done: {outcome.kept:,} of {outcome.runs:,}; --force repeats them")
+    if outcome.existing and not as_json:
+        echo(f"\nAlready done: {outcome.existing:,} of {outcome.runs:,}; --force repeats them")
     if outcome.failed:
         raise typer.Exit(SOME_FAILED)
 
@@ -128,7 +128,7 @@ def _folder(out: Path | None) -> Iterator[Path]:
 
 @contextmanager
 def _observed(
-    specs: Sequence[str], tasks: Sequence[Task], fitted: Fitted, *, overwrite: bool, saved: bool
+    specs: Sequence[str], tasks: Sequence[RunTask], fitted: Fitted, *, overwrite: bool, saved: bool
 ) -> Iterator[tuple[RunObserver, ...]]:
     """
     Give the observers of a run, opened.
@@ -164,9 +164,9 @@ def _observed(
         yield observers
 
 
-def _check_was_observed(observers: Sequence[RunObserver], outcome: Outcome) -> None:
+def _check_was_observed(observers: Sequence[RunObserver], outcome: CampaignOutcome) -> None:
     """Refuse to say nothing where a run was there already and nothing was observed."""
-    if observers and outcome.kept:
+    if observers and outcome.existing:
         raise ConfigError(
             "the run exists already and was not repeated: add --force", key="--observe"
         )
@@ -183,7 +183,7 @@ def _checkpoint(file: Path, interval: float, runs: int) -> Checkpoint:
     return Checkpoint(file, interval)
 
 
-def _refuse_unfit(tasks: Sequence[Task], fitted: Fitted) -> None:
+def _refuse_unfit(tasks: Sequence[RunTask], fitted: Fitted) -> None:
     """Refuse dispatchers that do not fit the machine, before anything is simulated."""
     from cpsched.util.spec import build
 
@@ -206,7 +206,7 @@ def _formats(names: Sequence[str], out: Path | None) -> list[str]:
 
 def _print(
     tables: Tables,
-    tasks: Sequence[Task],
+    tasks: Sequence[RunTask],
     fitted: Fitted,
     out: Path | None,
     *,

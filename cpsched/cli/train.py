@@ -23,7 +23,7 @@ from cpsched.util.atomic_files import check_new_file
 from cpsched.util.model_files import with_models
 
 if TYPE_CHECKING:
-    from cpsched.study.prediction.replay import Starts
+    from cpsched.study.prediction.replay import JobStarts
     from cpsched.study.prediction.training import Training
     from cpsched.systems.mapping import Fitted
 
@@ -72,7 +72,7 @@ def train_command(
     _print(fitted, starts, training, out)
 
 
-def _print(fitted: Fitted, starts: Starts, training: Training, out: Path) -> None:
+def _print(fitted: Fitted, starts: JobStarts, training: Training, out: Path) -> None:
     from cpsched.cli.report import width
     from cpsched.report.accuracy_tables import overall
 

@@ -18,7 +18,7 @@ from cpsched.errors import CpschedError, RunError
 
 if TYPE_CHECKING:
     from cpsched.model.workload import Workload
-    from cpsched.study.inferred_system import Machine
+    from cpsched.study.inferred_system import InferredSystem
     from cpsched.study.study import Study
     from cpsched.study.tables import Tables
 
@@ -28,8 +28,8 @@ POLICIES = {
     "FCFS": "fifo",
     "EASY-SJF": "easy:backfill=sjf",
     "conservative": "conservative",
-    "EASY by slowdown": "easy:priority=slowdown,reserve=requested",
-    "EASY by urgency": "easy-urgency",
+    "EASY by slowdown": "easy:order=slowdown,estimate=requested",
+    "EASY by WSEPT": "easy-wsept",
 }
 SEEDS = 5
 #: File of a machine that is not known; its name is in tables.
@@ -69,11 +69,11 @@ def command(
     """
     from cpsched.cli.progress import reading
     from cpsched.logs import read as read_log
-    from cpsched.study.inferred_system import Machine, machine_of
+    from cpsched.study.inferred_system import InferredSystem, infer_system
 
     with reading(log):
         workload = read_log(log, skip_bad_lines=True)
-    machine = machine_of(workload) if system is None else Machine(system, True, ())
+    machine = infer_system(workload) if system is None else InferredSystem(system, True, ())
     with ExitStack() as stack:
         folder = out or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cpsched-")))
         study = study_of(log, machine, folder)
@@ -93,14 +93,14 @@ def command(
         for line in where_next(log, machine, out, skip, base, recorded=compared):
             echo(line)
     else:
-        print_json("try", {"machine": list(machine.said), **found})
+        print_json("try", {"machine": list(machine.remarks), **found})
 
 
-def study_of(log: Path, machine: Machine, folder: Path) -> Study:
+def study_of(log: Path, machine: InferredSystem, folder: Path) -> Study:
     """Return the study of a log on a machine, whose file is put into the study's folder."""
     from cpsched.study.log_study import study_of_log as log_study
     from cpsched.study.store import Store
-    from cpsched.study.study import Choice
+    from cpsched.study.study import LabelledSpec
     from cpsched.util.atomic_files import replacing, subfolder
 
     # Before anything is written there: this refuses a folder that is not a study.
@@ -117,18 +117,18 @@ def study_of(log: Path, machine: Machine, folder: Path) -> Study:
     }  # fmt: skip
     study = log_study(log, given, "try")
     labels = dict(zip(POLICIES, study.dispatchers, strict=True))
-    choices = tuple(Choice(label, one.spec) for label, one in labels.items())
+    choices = tuple(LabelledSpec(label, one.spec) for label, one in labels.items())
     base = replace(study.baseline, dispatcher=next(iter(POLICIES)))
     return replace(study, dispatchers=choices, baseline=base)
 
 
-def heading(workload: Workload, machine: Machine) -> list[str]:
+def heading(workload: Workload, machine: InferredSystem) -> list[str]:
     """Return what was read, and on what machine it is run."""
     from cpsched.util.types import MISSING
 
     days = (int(workload.submit.max()) - int(workload.submit.min())) / 86400
     lines = [f"{workload.title}: {counted(len(workload), 'job')} submitted over {days:,.1f} days"]
-    lines += [f"machine: {one}" for one in machine.said]
+    lines += [f"machine: {one}" for one in machine.remarks]
     if (workload.recorded_start == MISSING).all():
         lines.append("record: no starts, so nothing says how near these runs are to the real ones")
     return lines
@@ -142,7 +142,7 @@ def carry_out_and_say(study: Study, folder: Path, jobs: int, *, as_json: bool) -
     from cpsched.report.record import misfit
     from cpsched.report.sentences import findings
     from cpsched.study import carry_out, make_tables
-    from cpsched.study.groups_of_waits import who_pays
+    from cpsched.study.wait_changes import wait_changes
 
     with study_bars() as display:
         outcome = carry_out(study, folder, jobs=jobs, display=display)
@@ -150,7 +150,9 @@ def carry_out_and_say(study: Study, folder: Path, jobs: int, *, as_json: bool) -
         raise RunError(outcome.failed[0].error)
     tables = make_tables(folder)
     nearest = reproducing(tables)
-    groups = [line for one in findings(tables) for line in who_pays(tables, one.place, one.about)]
+    groups = [
+        line for one in findings(tables) for line in wait_changes(tables, one.place, one.about)
+    ]
     unfit = bool(misfit(tables.results.runs[0]))
     if as_json:
         told = {"groups": groups, "fits": not unfit, "nearest": nearest}
@@ -166,7 +168,7 @@ def carry_out_and_say(study: Study, folder: Path, jobs: int, *, as_json: bool) -
 
 def reproducing(tables: Tables) -> str:
     """Return the policy that is nearest to the record if EASY does not reproduce it; else ''."""
-    from cpsched.metrics.fidelity import both_waits
+    from cpsched.metrics.validation import wait_pairs
     from cpsched.study import load_run
 
     if all(row["reproduced"] != "not" for row in tables.record.rows() if row["kind"] == "all"):
@@ -175,15 +177,15 @@ def reproducing(tables: Tables) -> str:
     near = {}
     for name, path in first.items():
         schedule = load_run(path).schedule
-        waits = both_waits(schedule, schedule.workload.submit >= 0)
-        if len(waits.rows) and (one := waits.measured()).grade != "not":
+        waits = wait_pairs(schedule, schedule.workload.submit >= 0)
+        if len(waits.rows) and (one := waits.errors()).grade != "not":
             near[name] = abs(one.simulated - one.recorded)
     return min(near, key=lambda name: near[name], default="")
 
 
 def where_next(
     log: Path,
-    machine: Machine,
+    machine: InferredSystem,
     out: Path | None,
     skip: str = "",
     base: str = "easy",
@@ -210,7 +212,7 @@ def where_next(
         lines.append(f"  cpsched try {name} --out first   keeps the runs and the assumed machine")
         return [*lines, "  docs/guides/systems.md           your machine as a file of twenty lines"]
     lines += [
-        f"  cpsched compare {on} -d {base} -d easy-urgency --repeat 5 --out runs",
+        f"  cpsched compare {on} -d {base} -d easy-wsept --repeat 5 --out runs",
         f"  cpsched what-if {on}{using} --change 'scale-load 1.1' --out answers",
     ]
     return [*lines, f"  cpsched validate {on}{using} --out check"] if recorded else lines

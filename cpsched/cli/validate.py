@@ -27,9 +27,9 @@ from cpsched.util.words import counted, duration
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cpsched.metrics.fidelity import Measured
-    from cpsched.study.validation.check import Check
-    from cpsched.study.validation.measures import Fidelity
+    from cpsched.metrics.validation import WaitErrors
+    from cpsched.study.validation.errors import Validation
+    from cpsched.study.validation.validate import ValidationResult
     from cpsched.util.tables import Table
 
 #: How many groups of a kind a table shows.
@@ -75,15 +75,15 @@ def command(
     """
     from cpsched.forecast import why_in_log
     from cpsched.logs.sacct.reasons import reasons_of
-    from cpsched.study.validation.check import check
-    from cpsched.study.validation.downtime import downtimes, told_of
+    from cpsched.study.validation.downtime import downtime_sentence, downtimes
     from cpsched.study.validation.files import write_files
+    from cpsched.study.validation.validate import validate
 
     study = study_of_log(log, runs, once=("systems", "dispatchers", "predictors"), seeds=repeat)
     if not as_json:
         say_what_is_assumed(study)
     with study_bars() as display:
-        checked = check(
+        checked = validate(
             study,
             out,
             start=moment("--measure-from", runs.measure_from),
@@ -103,18 +103,18 @@ def command(
     down = downtimes(checked.schedule)
     if down and study.settings.outages == "none":
         table = escaped(str(out / "validation-outages.csv"))
-        echo(f"{told_of(down)} Then: --outages table:file={table}")
+        echo(f"{downtime_sentence(down)} Then: --outages table:file={table}")
     for one in checked.differences:
         echo(f"\n{escaped(one.title)}\n  simulation: {escaped(one.simulated)}")
         echo(f"  record:     {escaped(one.recorded)}")
     echo(f"\nFiles: {', '.join(escaped(str(path)) for path in files)}")
 
 
-def _lines(checked: Check) -> Iterator[str]:
+def _lines(checked: ValidationResult) -> Iterator[str]:
     from cpsched.report.outcomes import lines_of_run
     from cpsched.study.validation.files import statement
 
-    whole = checked.whole
+    whole = checked.validation
     starts = whole.overall.jobs
     again = f" ({starts:,} attempts)" if starts > whole.jobs else ""
     yield f"{counted(whole.jobs, 'job')}{again} with a recorded start"
@@ -132,11 +132,11 @@ def _lines(checked: Check) -> Iterator[str]:
     yield f"From a decision to a start: {checked.lag} s, the median of jobs that start at once."
 
 
-def _groups(whole: Fidelity) -> Table:
+def _groups(whole: Validation) -> Table:
     from cpsched.util.tables import Column, Table
 
     shown: dict[str, int] = {}
-    rows: list[tuple[str, str, Measured]] = [("all", "all", whole.overall)]
+    rows: list[tuple[str, str, WaitErrors]] = [("all", "all", whole.overall)]
     for kind, name, one in whole.groups:
         shown[kind] = shown.get(kind, 0) + 1
         if shown[kind] <= _MOST:

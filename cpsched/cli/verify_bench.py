@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from cpsched.study.bench.bench import Bench
-    from cpsched.study.bench.logs import Window
-    from cpsched.study.bench.submission import Submission
+    from cpsched.study.bench.entry import BenchEntry
+    from cpsched.study.bench.log_windows import LogWindow
 
 #: Files of the look-ahead test: jobs before the window, and what an entry learns from them.
 _BEFORE, _MODEL = "before.parquet", "model"
@@ -102,7 +102,7 @@ def recount(
     )
 
 
-def _differences(entry: Submission, window: Window) -> list[str]:
+def _differences(entry: BenchEntry, window: LogWindow) -> list[str]:
     """Return how the starts of an entry in a window depend on the future."""
 
     def specs(folder: Path) -> tuple[str, str]:
@@ -110,7 +110,7 @@ def _differences(entry: Submission, window: Window) -> list[str]:
         if window.before is not None:
             shutil.copyfile(window.before, before)
         trained = entry.trained(folder, None if window.before is None else before, _MODEL)
-        return trained.dispatcher or "easy-urgency", trained.predictor or "requested"
+        return trained.dispatcher or "easy-wsept", trained.predictor or "requested"
 
     code = () if entry.code is None else (entry.code,)
     with tempfile.TemporaryDirectory(prefix="cpsched-look-ahead-") as made:

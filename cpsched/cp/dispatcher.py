@@ -15,7 +15,7 @@ from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import fits_now, frozen, start_in_order
 from cpsched.dispatch.pooled import free_now
 from cpsched.dispatch.priority import make_priority
-from cpsched.dispatch.shadow import PLAN
+from cpsched.dispatch.shadow import PREDICTED
 from cpsched.errors import check_choice, check_least
 from cpsched.model.decision import NOTHING, Decision
 
@@ -44,11 +44,11 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
     Parameters
     ----------
     search
-        ``expected-wait``, ``slowdown`` or ``urgency``: branch on jobs in that order, earliest start
+        ``expected-wait``, ``slowdown`` or ``wsept``: branch on jobs in that order, earliest start
         first; ``default``: the solver's own search. The queue is looked at, and the list plan made,
         in the same order; with ``default`` in that of the objective's priority.
     objective
-        ``expected-wait``, ``slowdown``, ``urgency`` (what waiting is expected to cost, of jobs that
+        ``expected-wait``, ``slowdown``, ``wsept`` (what waiting is expected to cost, of jobs that
         run for as long as is likely), or one of your own, which needs a search.
     window
         How many jobs are planned: the first half by priority, then those that may fit now; None:
@@ -58,7 +58,7 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
         is no solver.
     allocator
         Name of the allocator.
-    reserve
+    estimate
         Which runtimes reservations are made of, where it makes any.
     """
 
@@ -72,7 +72,7 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
         window: int | None = WINDOW,
         limit: float | None = LIMIT,
         allocator: str = "first-fit",
-        reserve: str = PLAN,
+        estimate: str = PREDICTED,
     ) -> None:
         check_least("window", window, 1, "all")
         check_choice("search", search, SEARCHES)
@@ -80,7 +80,7 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
         self.objective = make_objective(objective)
         self.priority = make_priority(self.objective.name if search == DEFAULT else search)
         super().__init__(
-            self.priority, learns=self.objective.learns, allocator=allocator, reserve=reserve
+            self.priority, learns=self.objective.learns, allocator=allocator, estimate=estimate
         )
         self.objective.history = self.history
         self.window = window

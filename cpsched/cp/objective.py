@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from cpsched.cp import cpsat
-from cpsched.dispatch.priority import PATIENCE, ExpectedWait, Urgency
+from cpsched.dispatch.priority import AGING, ExpectedWait, Wsept
 from cpsched.errors import ConfigError, check_choice
 
 if TYPE_CHECKING:
@@ -94,13 +94,13 @@ class ExpectedCost(Objective):
     The order by urgency is the rule of Smith (1956) for this sum.
     """
 
-    name = Urgency.name
+    name = Wsept.name
     learns = True
 
     def divisors(self, jobs: JobTable, now: int) -> IntArray:
         """Return how many seconds of wait add a thousand to the expected cost."""
         facts, any_share = self.history.facts(jobs), np.ones(len(jobs))
-        cost = self.history.urgency(facts, any_share, now - jobs.submit, PATIENCE, 0).cost
+        cost = self.history.urgency(facts, any_share, now - jobs.submit, AGING, 0).cost
         return np.maximum(np.rint(1000 / cost), 1).astype(np.int64)
 
     def durations(self, jobs: JobTable) -> IntArray:

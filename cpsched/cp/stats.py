@@ -44,12 +44,12 @@ MODELLED_JOBS = "modelled_jobs"
 POSTPONED = "postponed"
 #: Jobs that started although not planned for now.
 FILLED = "filled"
-#: Decisions of ``cp`` whose exact model would have had too many counts of units on places.
+#: Decisions of ``cp-nodes`` whose exact model would have had too many counts of units on places.
 WINDOW_SHORTENED = "window_shortened"
 
 # --- plan ----------------------------------------------------------------------------------------
 
-#: Decisions of ``plan`` where something fits and not all does.
+#: Decisions of ``lookahead`` where something fits and not all does.
 PLANNED = "planned"
 #: Plans of the whole queue that were made to choose from.
 PLANS = "plans_made"

@@ -219,10 +219,10 @@ class BestFit(Allocator):
     policy = placing.BEST_FIT
 
 
-class Consolidate(Allocator):
+class Pack(Allocator):
     """The busiest node first, so that whole nodes stay free."""
 
-    name = "consolidate"
+    name = "pack"
     policy = placing.CONSOLIDATE
 
 
@@ -237,21 +237,21 @@ class Balanced(Allocator):
     policy = placing.BALANCED
 
 
-class Frugal(Allocator):
+class SpareScarce(Allocator):
     """
     The busiest node first, among those whose use takes least from other jobs.
 
     Nodes are ordered by the number of kinds that they have, that others lack and that the job does
     not ask for (GPUs, MICs); then by the number of kinds of which more is free than every node has,
     if a unit of the job would fit in that (such as a GPU, or large memory); then as by
-    ``consolidate``.
+    ``pack``.
     """
 
-    name = "frugal"
+    name = "spare-scarce"
     policy = placing.FRUGAL
 
 
-class LeastLoss(Allocator):
+class Fgd(Allocator):
     """
     The nodes whose use takes least room from what waiting and running jobs ask for.
 
@@ -261,7 +261,7 @@ class LeastLoss(Allocator):
     which weighs the typical requests of past jobs by their frequency alone.
     """
 
-    name = "least-loss"
+    name = "fgd"
     policy = int(placing.LEAST_LOSS)
     looks_at_jobs = True
 

@@ -15,7 +15,7 @@ from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.likely import RuntimeHistory
 from cpsched.dispatch.priority import Fifo
 from cpsched.dispatch.queue_order import QueueOrder
-from cpsched.dispatch.shadow import PLAN, ReservationView
+from cpsched.dispatch.shadow import PREDICTED, ReservationView
 from cpsched.errors import ConfigError
 from cpsched.model import columns as c
 from cpsched.model.decision import NOTHING
@@ -49,7 +49,7 @@ class LearningDispatcher(Dispatcher):
         Whether the dispatcher itself uses the history, which is also kept if a priority uses it.
     allocator
         Name of its allocator; None: it sets one itself, or has none.
-    reserve
+    estimate
         Which runtimes its reservations are made of, see
         :class:`~cpsched.dispatch.shadow.ReservationView`.
 
@@ -81,11 +81,11 @@ class LearningDispatcher(Dispatcher):
         *priorities: Priority,
         learns: bool = False,
         allocator: str | None = None,
-        reserve: str = PLAN,
+        estimate: str = PREDICTED,
     ) -> None:
         self.priorities = priorities
         self.queues = tuple(QueueOrder(priority) for priority in priorities)
-        self.reserving = ReservationView(reserve)
+        self.reserving = ReservationView(estimate)
         if allocator is not None:
             self.allocator = make_allocator(allocator)
         self.history = RuntimeHistory()

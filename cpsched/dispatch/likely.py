@@ -66,7 +66,7 @@ class Likely(NamedTuple):
         return drawn
 
 
-class Urgency(NamedTuple):
+class Wsept(NamedTuple):
     """
     How urgent n jobs are.
 
@@ -274,9 +274,9 @@ class RuntimeHistory:
         facts: FloatArray,
         share: FloatArray,
         waited: IntArray,
-        patience: float,
+        aging: float,
         power: float,
-    ) -> Urgency:
+    ) -> Wsept:
         """
         Return how urgent jobs are.
 
@@ -295,9 +295,9 @@ class RuntimeHistory:
         """
         slope, mean = self.likely(facts).expectations()
         area = mean * np.exp(facts[:, likely.SAID - 1]) / max(self._typical_area, 1.0)
-        cost = slope + overdue_slope(waited, area, float(patience))
+        cost = slope + overdue_slope(waited, area, float(aging))
         taken = mean * np.maximum(share, _LEAST_SHARE) ** power
-        return Urgency(cost, cost / taken)
+        return Wsept(cost, cost / taken)
 
     def state(self) -> dict[str, Any]:
         """Return everything seen, as arrays, strings and numbers."""

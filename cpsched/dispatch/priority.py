@@ -18,13 +18,13 @@ from cpsched.dispatch.backlog import OVERDUE
 from cpsched.errors import ConfigError, check_range
 from cpsched.model.distinct import distinct_rows
 from cpsched.model.jobtable import JobTable
-from cpsched.util.spec import build
+from cpsched.util.spec import Seconds, build
 from cpsched.util.types import UNBOUNDED
 
 #: Of the share of the machine in urgency: with the whole of it wide jobs wait too long.
-SHARE_POWER = 0.5
+WIDTH_EXPONENT = 0.5
 #: Seconds of waiting from which on a wait costs much more than it slows a job down.
-PATIENCE = 43200
+AGING = 43200
 
 if TYPE_CHECKING:
     from cpsched.dispatch.likely import RuntimeHistory
@@ -270,7 +270,7 @@ class Slowdown(WithDemand):
         return (-slowdown, self.demand(jobs))
 
 
-class Urgency(Priority):
+class Wsept(Priority):
     """
     What a second of waiting is expected to cost over what the job will take, higher first.
 
@@ -279,10 +279,10 @@ class Urgency(Priority):
 
     Parameters
     ----------
-    patience
+    aging
         Seconds of waiting after which a wait costs much more than it slows a job down, see
-        ``docs/background/urgency.md``.
-    share
+        ``docs/background/wsept.md``.
+    width_exponent
         Exponent of the share of the machine that a job takes: 1 as in Smith's rule, where a job
         takes its share times its runtime; with less, wide jobs wait less, and with 0 as if all
         were equally wide.
@@ -292,21 +292,21 @@ class Urgency(Priority):
         widest before others; none: never.
     """
 
-    name = "urgency"
+    name = "wsept"
     learns = True
     history: RuntimeHistory
 
     def __init__(
         self,
-        patience: int = PATIENCE,
-        share: float = SHARE_POWER,
+        aging: Seconds = AGING,
+        width_exponent: float = WIDTH_EXPONENT,
         overdue: float | None = OVERDUE,
     ) -> None:
-        check_range("patience", patience, 1, 2**40)
-        check_range("share", share, 0, 1)
+        check_range("aging", aging, 1, 2**40)
+        check_range("width_exponent", width_exponent, 0, 1)
         check_overdue(overdue)
-        self.patience = patience
-        self.share = share
+        self.aging = aging
+        self.width_exponent = width_exponent
         self.overdue = overdue
 
     def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:
@@ -318,7 +318,7 @@ class Urgency(Priority):
         """
         share = (self.taken(jobs) / self._capacity).max(axis=1, initial=0.0)
         waited, facts = now - jobs.submit, self.history.facts(jobs)
-        urgency = self.history.urgency(facts, share, waited, self.patience, self.share)
+        urgency = self.history.urgency(facts, share, waited, self.aging, self.width_exponent)
         late = self.late(jobs)
         return (np.where(late, -np.inf, -urgency.value), np.where(late, -share, 0.0))
 

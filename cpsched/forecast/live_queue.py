@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cpsched.forecast.explanation import Explanation
-    from cpsched.forecast.when import Answer
+    from cpsched.forecast.when import QueueForecast
     from cpsched.model.system import System
     from cpsched.slurm.live.mirror import PastJob
     from cpsched.slurm.live.snapshot import LiveJob, Snapshot
@@ -84,7 +84,9 @@ class LiveQueue:
         """Whether a job waits that may start."""
         return len(self.present.in_state(c.WAITING, c.HELD)) > 0
 
-    def when(self, job: str | None = None, by: int | None = None, scenarios: int = 20) -> Answer:
+    def when(
+        self, job: str | None = None, by: int | None = None, scenarios: int = 20
+    ) -> QueueForecast:
         """
         Forecast when waiting jobs will start.
 
@@ -122,7 +124,10 @@ class LiveQueue:
             return about
         # A mirror enters running jobs when they start.
         jobs = self.snapshot.jobs
-        later = sum(one.holds and one.submit > jobs[job].submit for one in jobs.values())
+        later = sum(
+            job_in_queue.holds and job_in_queue.submit > jobs[job].submit
+            for job_in_queue in jobs.values()
+        )
         return replace(about, overtaken=later)
 
     def notes(self, job: str | None = None) -> list[str]:

@@ -91,7 +91,7 @@ class Pool:
         return np.argsort(keys, kind="stable")
 
 
-class TrainedPolicy(Dispatcher):
+class LearnedDispatcher(Dispatcher):
     """
     A policy trained in the environment for Gymnasium: which job goes next, or by which rule.
 
@@ -104,10 +104,10 @@ class TrainedPolicy(Dispatcher):
     """
 
     allocator: Allocator
-    name = "policy"
+    name = "learned"
     family = "learned"
     good_for: ClassVar[str] = "what it was trained for, on jobs like those it was trained on"
-    goes_wrong_when: ClassVar[str] = "jobs or machine are others: nothing says how it decides then"
+    goes_wrong_when: ClassVar[str] = "jobs or system are others: nothing says how it decides then"
 
     def __init__(self, file: File, allocator: str = "first-fit") -> None:
         self.policy = load(Path(file))

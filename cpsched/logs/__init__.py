@@ -150,4 +150,4 @@ def _formats() -> Iterator[TraceFormat]:
         try:
             yield registry.load("traces", name)
         except ConfigError as error:
-            warnings.warn(f"trace format skipped: {error}", RuntimeWarning, stacklevel=3)
+            warnings.warn(f"log format skipped: {error}", RuntimeWarning, stacklevel=3)

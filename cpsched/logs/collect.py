@@ -259,7 +259,7 @@ class Jobs:
         amounts = (*shape.request.items(), *shape.per_node.items())
         new = {kind for kind, amount in amounts if amount} - self._kinds
         if len(self._kinds) + len(new) > MAX_KINDS:
-            right = f"a log may have at most {MAX_KINDS} kinds of resources"
+            right = f"a log may have at most {MAX_KINDS} resource types"
             raise place.error(right, "resource", min(new))
         self._kinds |= new
 

@@ -24,7 +24,7 @@ SMALL_LIMIT, MIDSIZE_LIMIT, LARGE_LIMIT = 0.02, 0.1, 0.5
 #: is called like a :class:`~cpsched.metrics.jobs.JobClass`: tables have both in one column.
 SIZES = {
     "serial": "one core",
-    "small": "at most 2 % of the machine",
+    "small": "at most 2 % of the system",
     "midsize": "2 % to 10 %",
     "large": "10 % to 50 %",
     "huge": "more than 50 %",

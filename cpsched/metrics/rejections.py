@@ -25,8 +25,8 @@ _REMEDIES = (
     (" s, queue ", "--no-enforce-time-limits, or another max_time of the queue in the system file"),
     ("is not allowed in queue", "see users of that queue in the system file"),
     ("nodes, queue ", "see the limits of that queue in the system file"),
-    ("no eligible node has", "compare the nodes of the system file with the machine's"),
-    ("eligible node", "compare the nodes and queues of the system file with the machine's"),
+    ("no eligible node has", "compare the nodes of the system file with the cluster's"),
+    ("eligible node", "compare the nodes and queues of the system file with the cluster's"),
     ("depends on", "see the job that it depends on"),
 )
 

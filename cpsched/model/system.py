@@ -51,7 +51,7 @@ class MemoryMapping(StrEnum):
     REQUESTED = "requested"
     """It is a constraint (KB per processor, as SWF has it)."""
     IGNORED = "ignored"
-    """It is dropped; the machine's memory is not modelled for this log."""
+    """It is dropped; the system's memory is not modelled for this log."""
 
 
 class Preempt(StrEnum):

@@ -48,7 +48,7 @@ class WindowDispatcher(LearningDispatcher):
 
     Parameters
     ----------
-    priority
+    order
         ``basic`` (first come, first served), ``multifactor``, or any other priority.
     window
         How many jobs a decision considers, first by priority.
@@ -68,7 +68,7 @@ class WindowDispatcher(LearningDispatcher):
     #: Which allocator's order of nodes lists follow.
     allocates: ClassVar[str]
 
-    priority: str = "basic"
+    order: str = "basic"
     window: int = SIZE
     interval: int | None = 3
     limit: float = 0.8
@@ -77,7 +77,7 @@ class WindowDispatcher(LearningDispatcher):
         """Check the options."""
         check_least("window", self.window, 1)
         check_least("interval", self.interval, 1, "none")
-        self.priority_rule: Priority = make_priority(self.priority)
+        self.priority_rule: Priority = make_priority(self.order)
         super().__init__(self.priority_rule, allocator=self.allocates)
         self.limits = cpsat.Limits(deterministic=self.limit)
         #: How many jobs the next and the last decision consider.

@@ -54,7 +54,7 @@ class NoOutages:
         return Outages.none()
 
 
-class DrawnOutages:
+class RandomOutages:
     """
     Every node fails by itself now and then.
 
@@ -68,7 +68,7 @@ class DrawnOutages:
         Mean seconds that it is down.
     """
 
-    name: ClassVar[str] = "drawn"
+    name: ClassVar[str] = "random"
 
     def __init__(self, mtbf: int = 365 * 86400, repair: int = 14400) -> None:
         check_range("mtbf", mtbf, 1, _LONGEST)

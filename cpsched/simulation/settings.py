@@ -150,7 +150,7 @@ class Settings:
     outages: str = _setting(
         "none",
         group="outages",
-        help="Node outages: table:file=CSV, or drawn:mtbf=S,repair=S (cpsched list outages).",
+        help="Node outages: table:file=CSV, or random:mtbf=S,repair=S (cpsched list outages).",
     )
     seed: int = 0
 

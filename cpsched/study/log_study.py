@@ -42,10 +42,10 @@ def study_of_log(
         As :func:`~cpsched.study.load_study`, or if the log cannot be read.
     """
 
-    def said(*keys: str) -> dict[str, Any]:
+    def values(*keys: str) -> dict[str, Any]:
         return {key: given[key] for key in keys if given.get(key) is not None}
 
-    paths = [_readable(one) for one in ([log] if isinstance(log, str | Path) else log)]
+    paths = [_readable(path) for path in ([log] if isinstance(log, str | Path) else log)]
     systems = list(given["systems"])
     own: list[dict[str, Any]] = [{} for _ in paths]
     if 1 < len(paths) == len(systems):
@@ -60,12 +60,12 @@ def study_of_log(
         "dispatchers": list(dict.fromkeys(given.get("dispatchers") or ["easy"])),
         "predictors": list(dict.fromkeys(given.get("predictors") or ["requested"])),
         "workloads": [
-            {"file": str(path), **said("format", "skip_bad_lines"), **on}
+            {"file": str(path), **values("format", "skip_bad_lines"), **on}
             for path, on in zip(paths, own, strict=True)
         ],
-        "run": said(*RULES),
+        "run": values(*RULES),
         "baseline": baseline,
-        **said("allocator", "seeds", "jitter", "measure_from"),
+        **values("allocator", "seeds", "jitter", "measure_from"),
     }
     return parse_study(content, Path(where))
 

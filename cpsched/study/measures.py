@@ -35,7 +35,7 @@ class Measure:
     ----------
     column
         Its name in tables for programs, which ends in its unit.
-    place
+    path
         The keys to it in ``metrics.json``.
     header, unit
         Above it in tables for people.
@@ -50,7 +50,7 @@ class Measure:
     """
 
     column: str
-    place: tuple[str, ...]
+    path: tuple[str, ...]
     header: str = ""
     unit: str = ""
     scale: float = 1
@@ -67,11 +67,11 @@ class Measure:
         ValueError
             If something there is not a number.
         """
-        place = [group if key == _GROUP else key for key in self.place]
+        path = [group if key == _GROUP else key for key in self.path]
         return {
-            _filled(self.column, found): _figure(value)
-            for found, value in _at(summary, place)
-            if _ANY not in found
+            _filled(self.column, keys): _figure(value)
+            for keys, value in _at(summary, path)
+            if _ANY not in keys
         }
 
     def among(self, columns: Iterable[str]) -> list[tuple[str, str]]:
@@ -80,16 +80,16 @@ class Measure:
             return [(self.column, self.header)]
         pattern = re.compile(re.escape(self.column).replace(r"\*", "(.+)"))
         matches = ((name, pattern.fullmatch(name)) for name in columns)
-        return [(name, _filled(self.header, one.groups())) for name, one in matches if one]
+        return [(name, _filled(self.header, match.groups())) for name, match in matches if match]
 
 
-def _at(found: Any, place: list[str], on: tuple[str, ...] = ()) -> Iterator[tuple[Any, Any]]:
+def _at(value: Any, path: list[str], on: tuple[str, ...] = ()) -> Iterator[tuple[Any, Any]]:
     """Yield what is at a place, with the keys that stand for ``*`` in it."""
-    if not place:
-        yield on, found
+    if not path:
+        yield on, value
         return
-    key, *rest = place
-    known = found if isinstance(found, Mapping) else {}
+    key, *rest = path
+    known = value if isinstance(value, Mapping) else {}
     if key != _ANY:
         yield from _at(known.get(key), rest, on)
         return
@@ -97,9 +97,9 @@ def _at(found: Any, place: list[str], on: tuple[str, ...] = ()) -> Iterator[tupl
         yield from _at(value, rest, (*on, name))
 
 
-def _filled(text: str, found: Iterable[str]) -> str:
-    for one in found:
-        text = text.replace(_ANY, one, 1)
+def _filled(text: str, values: Iterable[str]) -> str:
+    for value in values:
+        text = text.replace(_ANY, value, 1)
     return text
 
 
@@ -120,14 +120,14 @@ def _statistics(
     """Return the statistics of a quantity of which less is better."""
     return tuple(
         Measure(
-            "_".join(filter(None, (name, one, unit))),
-            (*place, one),
-            header.replace(_ANY, one),
+            "_".join(filter(None, (name, statistic, unit))),
+            (*place, statistic),
+            header.replace(_ANY, statistic),
             unit,
             better=Better.LOWER,
             optional=optional,
         )
-        for one in known
+        for statistic in known
     )
 
 
@@ -213,25 +213,25 @@ _EVERY = (
 def figures_of(summary: Mapping[str, Any]) -> dict[str, Figure]:
     """Return the figures of all jobs by column; those of placement only on machines of nodes."""
     placed = summary.get("placement") or {}
-    found: dict[str, Figure] = {}
-    for one in _EVERY:
-        if one.place[0] != "placement" or placed.get(one.place[1]):
-            found |= one.read(summary)
-    return found
+    figures: dict[str, Figure] = {}
+    for measure in _EVERY:
+        if measure.path[0] != "placement" or placed.get(measure.path[1]):
+            figures |= measure.read(summary)
+    return figures
 
 
 def figures_of_group(summary: Mapping[str, Any], group: str) -> dict[str, Figure]:
     """Return the measures of jobs of a class, with their number."""
-    found: dict[str, Figure] = {"jobs": summary["wait_s"][group]["jobs"]}
-    for some in OF_JOBS.values():
-        for one in some:
-            found |= one.read(summary, group)
-    return found
+    figures: dict[str, Figure] = {"jobs": summary["wait_s"][group]["jobs"]}
+    for measures in OF_JOBS.values():
+        for measure in measures:
+            figures |= measure.read(summary, group)
+    return figures
 
 
 def waits_of_size(summary: Mapping[str, Any], size: str) -> dict[str, Figure]:
     """Return the waits of jobs of a size, with their number."""
-    found: dict[str, Figure] = {"jobs": summary["wait_by_size_s"][size]["jobs"]}
-    for one in OF_SIZES:
-        found |= one.read(summary, size)
-    return found
+    figures: dict[str, Figure] = {"jobs": summary["wait_by_size_s"][size]["jobs"]}
+    for measure in OF_SIZES:
+        figures |= measure.read(summary, size)
+    return figures

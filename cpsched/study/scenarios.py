@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cpsched.errors import ConfigError, UnknownNameError
+from cpsched.study.inputs import jobs_of, second_of
 from cpsched.study.policies import edited_policy, follows_policy, needs_policy
-from cpsched.study.sources import jobs_of, second_of
 from cpsched.study.store import Store
 from cpsched.study.study import Baseline, Study, as_label
-from cpsched.study.study_file import choice
+from cpsched.study.study_file import labelled_spec
 from cpsched.study.task import tasks_of
 from cpsched.util import registry
 from cpsched.util.atomic_files import replacing, subfolder
@@ -63,9 +63,9 @@ def scenarios(study: Study, texts: Iterable[str]) -> list[Scenario]:
 
     def second(date: str) -> int:
         jobs = jobs_of(tasks_of(study)[0].made_of)
-        found = second_of(jobs, "", date)
-        assert found is not None
-        return found
+        moment = second_of(jobs, "", date)
+        assert moment is not None
+        return moment
 
     return [scenario(text, second) for text in texts]
 
@@ -79,7 +79,7 @@ def scenario(text: str, second: Callable[[str], int] = int) -> Scenario:
     text
         One or several changes, such as ``add-nodes group=gpu,count=10``, ``set bf_window=2880``,
         ``scale-load 1.2``, ``max-time short=2:00:00``, ``cap-request 12:00:00``, ``dispatcher
-        easy-urgency``, ``predictor gbm-log``, with ``;`` between; a name and a colon may be in
+        easy-wsept``, ``predictor gbm-log``, with ``;`` between; a name and a colon may be in
         front.
     second
         The second of the log's clock at a date.
@@ -163,16 +163,18 @@ def what_if(study: Study, wanted: Sequence[Scenario], folder: Path) -> Study:
     (predictor,) = workload.predictors
     choices = [replace(dispatcher, label=BASELINE)]
     workloads = [replace(workload, dispatchers=(choices[0],))]
-    for one in wanted:
-        if one.label in (own.label for own in choices):
-            raise ConfigError(f"two scenarios have this name: {one.label!r}")
-        spec = _dispatcher(dispatcher.spec, one, folder)
-        choices.append(choice("dispatchers", spec, Path(), one.label))
+    for changed in wanted:
+        if changed.label in (own.label for own in choices):
+            raise ConfigError(f"two scenarios have this name: {changed.label!r}")
+        spec = _dispatcher(dispatcher.spec, changed, folder)
+        choices.append(labelled_spec("dispatchers", spec, Path(), changed.label))
         chosen = predictor
-        if one.predictor is not None:
-            chosen = choice("predictors", one.predictor, Path())
+        if changed.predictor is not None:
+            chosen = labelled_spec("predictors", changed.predictor, Path())
         workloads.append(
-            replace(workload, dispatchers=(choices[-1],), predictors=(chosen,), changes=one.changes)
+            replace(
+                workload, dispatchers=(choices[-1],), predictors=(chosen,), changes=changed.changes
+            )
         )
     made = replace(
         study,

@@ -9,19 +9,19 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import ConfigError, check_least
-from cpsched.study.worker import Done
+from cpsched.study.worker import RunOutcome
 from cpsched.util.quantities import minutes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from cpsched.study.task import Task
+    from cpsched.study.task import RunTask
 
 #: Where a task's output lies.
 _FOLDER = ".work/arrays"
 #: Seconds between looks at what has ended; submitit asks Slurm at most every half minute.
-_LOOK = 1.0
+_POLL = 1.0
 #: Looks between questions to squeue.
 _SELDOM = 30
 
@@ -69,8 +69,8 @@ class SlurmArrays:
         self._missed: list[Any] = []
 
     def run(
-        self, tasks: Sequence[Task], carry: Callable[[Task], Done], folder: Path
-    ) -> Iterator[Done]:
+        self, tasks: Sequence[RunTask], carry: Callable[[RunTask], RunOutcome], folder: Path
+    ) -> Iterator[RunOutcome]:
         """
         Submit runs, and yield the outcome of each as it ends; cancel the rest if that is stopped.
 
@@ -88,17 +88,17 @@ class SlurmArrays:
                 f"the jobs are not submitted: {' '.join(str(error).split())}", key="--executor"
             ) from error
         try:
-            for look in count(1):
+            for poll in count(1):
                 for job in [job for job in waiting if job.done()]:
                     yield _outcome(job, waiting.pop(job))
                 if not waiting:
                     return
-                if look % _SELDOM == 0:
+                if poll % _SELDOM == 0:
                     for job in self._gone(waiting):
-                        said = f"job {job.job_id} has left the queue without a result: see"
+                        reason = f"job {job.job_id} has left the queue without a result: see"
                         name = waiting.pop(job).name
-                        yield Done(name=name, error=f"{said} {folder / _FOLDER}")
-                time.sleep(_LOOK)
+                        yield RunOutcome(name=name, error=f"{reason} {folder / _FOLDER}")
+                time.sleep(_POLL)
         finally:
             for job in waiting:
                 job.cancel(check=False)
@@ -139,13 +139,13 @@ class SlurmArrays:
         return executor
 
 
-def _outcome(job: Any, task: Task) -> Done:
+def _outcome(job: Any, task: RunTask) -> RunOutcome:
     """Return what became of a run; of one whose job was killed, that."""
     try:
-        done: Done = job.result()
+        done: RunOutcome = job.result()
         return done
     except Exception as error:
         lines = [line for line in str(error).splitlines() if line.strip()]
         state = getattr(job, "state", "")
         reason = lines[0] if lines else type(error).__name__
-        return Done(name=task.name, error=f"job {job.job_id} ({state}): {reason}")
+        return RunOutcome(name=task.name, error=f"job {job.job_id} ({state}): {reason}")

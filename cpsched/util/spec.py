@@ -1,9 +1,9 @@
 """
-Specifications like ``easy:priority=slowdown,backfill=sjf``: a name and its options.
+Specifications like ``easy:order=slowdown,backfill=sjf``: a name and its options.
 
 Options are the keyword parameters of the thing's constructor; their types come from its
 annotations, so a new option needs no code here. A value may be a specification itself; its options
-follow behind a dot: ``easy:priority=urgency,priority.patience=7200,priority.share=1``. Any other
+follow behind a dot: ``easy:order=wsept,order.aging=24h,order.width_exponent=1``. Any other
 value with a comma, a quote or spaces at its ends is written in double quotes, as in JSON:
 ``gbm-log:model="a,b.npz"``. Instead of a registered name there may be a class, ``my_package:Mine``
 or ``my_package:Mine:key=value``.
@@ -27,6 +27,7 @@ from cpsched.errors import (
     DispatchError,
     UnknownNameError,
     instead_of,
+    removed,
 )
 from cpsched.util import registry
 from cpsched.util.own_code import described, fault_of
@@ -38,6 +39,8 @@ _TRUE = {"true", "yes", "on", "1"}
 _FALSE = {"false", "no", "off", "0"}
 #: An option that names a file is annotated with this: its content counts, not its name.
 File = str
+#: An option that is a length of time, as ``24h`` or in seconds, is annotated with this.
+Seconds = int
 _CLASS = re.compile(r"([\w.]+:[A-Z]\w*)(?::|$)")
 _ANY_CLASS = re.compile(r"([\w.]+:[A-Za-z_]\w*)(?::|$)")
 #: A value that is a specification with several options.
@@ -159,9 +162,9 @@ def _unquoted(text: str, key: str, value: str) -> str:
 
 def whole(group: str, spec: Spec | str) -> Spec:
     """
-    Return a specification without presets: ``easy:priority=slowdown`` for ``easy-slowdown``.
+    Return a specification without presets: ``easy:order=slowdown`` for ``easy-slowdown``.
 
-    Options of the priority that a preset sets are the preset's, too: ``easy-urgency:share=1``.
+    Options of the order that a preset sets are the preset's, too: ``easy-wsept:aging=24h``.
 
     Raises
     ------
@@ -185,7 +188,7 @@ def whole(group: str, spec: Spec | str) -> Spec:
 
 
 #: Options of dispatchers whose values are specifications of this group, which presets pass on to.
-_NESTED = {"priority": "priorities"}
+_NESTED = {"order": "priorities"}
 
 
 def passed_on(group: str, name: str) -> Iterator[tuple[str, tuple[str, str], list[str]]]:
@@ -442,6 +445,8 @@ def _convert(
     """Turn an option's text into the type its parameter is annotated with."""
     accepted = sorted(name for name in parameters if name not in hidden)
     if key not in accepted:
+        if message := removed("option", key):
+            raise ConfigError(message, where=spec)
         there = instead_of(key, accepted, f"; '{spec.name}' takes:")
         nested = [outer for outer, value in spec.options if ":" in value and "." not in key]
         if nested:
@@ -468,9 +473,26 @@ def _boolean(text: str) -> bool:
     raise ValueError(text)
 
 
+def _seconds(text: str) -> int:
+    # Imported on use: help needs specifications, and none of the heavy libraries.
+    from cpsched.util.quantities import duration
+
+    return duration(text)
+
+
 #: How the text of an option becomes a value, by the type its parameter is annotated with.
-_NAMES = {"bool": "yes or no", "int": "a whole number", "float": "a number"}
-_TYPES: dict[str, Callable[[str], Any]] = {"bool": _boolean, "int": int, "float": float}
+_NAMES = {
+    "bool": "yes or no",
+    "Seconds": "a length of time (seconds, or as 24h)",
+    "int": "a whole number",
+    "float": "a number",
+}
+_TYPES: dict[str, Callable[[str], Any]] = {
+    "bool": _boolean,
+    "Seconds": _seconds,
+    "int": int,
+    "float": float,
+}
 
 
 class _Remembers:

@@ -154,7 +154,7 @@ def test_the_command_line_writes_them_into_the_run_and_reads_them_back(
     command += ["--overrun", "extend", "--input-format", "table", "--export"]
     for format_, message in (
         ("accasim", "accasim is written into a run: add --out"),
-        ("nonsense", "no trace format is called 'nonsense'; there are: accasim, pbs"),
+        ("nonsense", "no log format is called 'nonsense'; there are: accasim, pbs"),
         ("swf", "a log has one format, not table and swf"),
     ):
         code, _, said = cpsched(*command, format_)

@@ -37,7 +37,7 @@ SIMULATE = ("simulate", "log.swf", "--system", "four.toml")
 
 def test_simulate_prints_a_table_and_what_was_left_out(files, cpsched):
     """Rows of the log that are not jobs, and jobs that never fit, are said above the table."""
-    code, out, err = cpsched(*SIMULATE, "-d", "fifo", "-d", "prb")
+    code, out, err = cpsched(*SIMULATE, "-d", "fifo", "-d", "greedy")
     assert (code, err) == (0, "")
     assert "log: 4 jobs" in out
     assert "set aside: 1 row of the log (never ran)" in out
@@ -47,11 +47,11 @@ def test_simulate_prints_a_table_and_what_was_left_out(files, cpsched):
     assert out.index("rejected: ") < out.index("area-weighted")
     assert "\nthe machine" not in out
     # One table, the first row without ratios.
-    first, second = (line for line in out.splitlines() if line.startswith(("fifo", "prb")))
+    first, second = (line for line in out.splitlines() if line.startswith(("fifo", "greedy")))
     assert first.startswith("fifo ")
     assert "×" not in first
     assert second.count("×") == 5
-    _, out, _ = cpsched(*SIMULATE, "-d", "fifo", "-d", "prb", "--all-tables")
+    _, out, _ = cpsched(*SIMULATE, "-d", "fifo", "-d", "greedy", "--all-tables")
     for title in (
         "the machine",
         "mean wait of users",
@@ -64,9 +64,9 @@ def test_simulate_prints_a_table_and_what_was_left_out(files, cpsched):
 @pytest.mark.usefixtures("files")
 def test_a_dispatcher_for_other_jobs_is_named(cpsched):
     """On a log of rigid jobs that cannot be restarted these do as those that they ask."""
-    several = (*SIMULATE, "-d", "try:dispatcher=easy", "-d", "malleable")
+    several = (*SIMULATE, "-d", "speculative:dispatcher=easy", "-d", "malleable")
     _, out, _ = cpsched(*several)
-    assert "no job of log may be restarted, but try:dispatcher=easy is for such jobs" in out
+    assert "no job of log may be restarted, but speculative:dispatcher=easy is for such jobs" in out
     assert "no job of log may change its size, but malleable is for such jobs" in out
     _, out, _ = cpsched(*several, "--restarts", "share=1", "--malleable", "share=1")
     assert "is for such jobs" not in out
@@ -78,22 +78,22 @@ def test_one_allocator_for_all_or_a_line_that_they_differ(files, cpsched):
         (files / "four.toml").read_text().replace('processors = "pool"', 'processors = "packed"')
     )
     (files / "nodes.toml").write_text(nodes)
-    several = ("simulate", "log.swf", "--system", "nodes.toml", "-d", "fifo", "-d", "plan")
+    several = ("simulate", "log.swf", "--system", "nodes.toml", "-d", "fifo", "-d", "lookahead")
     _, out, _ = cpsched(*several)
     assert "allocators differ" not in out
     assert out.count("allocator: first-fit") == 1
-    _, out, _ = cpsched(*several[:-1], "plan:allocator=consolidate")
-    named = "consolidate (plan:allocator=consolidate), first-fit (fifo)"
+    _, out, _ = cpsched(*several[:-1], "lookahead:allocator=pack")
+    named = "first-fit (fifo), pack (lookahead:allocator=pack)"
     assert f"allocators differ: {named}; set allocator=..." in " ".join(out.split())
     code, out, err = cpsched(*several, "--allocator", "best-fit", "--out", "out")
     assert (code, err) == (0, "")
     assert "allocators differ" not in out
     assert out.count("allocator: best-fit") == 1
     specs = {json.loads(run.read_text())["dispatcher"] for run in files.glob("out/runs/*/run.json")}
-    assert specs == {"fifo:allocator=best-fit", "plan:allocator=best-fit"}
-    lines = [line.split()[0] for line in out.splitlines() if line.startswith(("fifo", "plan"))]
-    assert set(lines) == {"fifo", "plan"}
-    assert "allocator" not in cpsched(*SIMULATE, "-d", "fifo", "-d", "plan")[1]
+    assert specs == {"fifo:allocator=best-fit", "lookahead:allocator=best-fit"}
+    lines = [line.split()[0] for line in out.splitlines() if line.startswith(("fifo", "lookahead"))]
+    assert set(lines) == {"fifo", "lookahead"}
+    assert "allocator" not in cpsched(*SIMULATE, "-d", "fifo", "-d", "lookahead")[1]
 
 
 def _only(folder):
@@ -260,7 +260,7 @@ def test_part_of_a_log(files, cpsched):
         ((*SIMULATE, "--on-infeasible", "error"), "job 5 can never run on this system"),
         ((*SIMULATE, "--from", "yesterday"), "'yesterday' is neither seconds nor a date"),
         ((*SIMULATE, "--from", "99999"), "no job is left after first, from and to"),
-        ((*SIMULATE, "--input-format", "excel"), "no trace format is called 'excel'"),
+        ((*SIMULATE, "--input-format", "excel"), "no log format is called 'excel'"),
         (("verify", "."), "is not a run and holds none"),
         (("log", "convert", "log.swf", "four.toml"), "the file exists"),
         (
@@ -282,7 +282,9 @@ def test_bad_input_is_one_line_and_exit_code_2(files, cpsched, arguments, messag
     assert err.count("\n") == 1
 
 
-@pytest.mark.parametrize("dispatcher", ["prb", "cph-0", "cp", "try:dispatcher=prb"])
+@pytest.mark.parametrize(
+    "dispatcher", ["greedy", "cph-0", "cp-nodes", "speculative:dispatcher=greedy"]
+)
 def test_a_machine_without_expected_waits_is_bad_input(files, cpsched, dispatcher):
     """A dispatcher that needs them is refused before the first run, whichever it is."""
     system = (files / "four.toml").read_text()

@@ -162,7 +162,7 @@ def test_what_there_is_to_list_and_where_to_begin(four_cores, cpsched):
     assert "cpsched list dispatchers" in out
     assert "Where to begin" in out
     _, out, _ = cpsched("show", "dispatchers", "easy")
-    assert "reserve=plan  The runtimes used for the reservation: plan," in out
+    assert "estimate=predicted  The runtimes used for the reservation: predicted," in out
     assert ":class:" not in out
     code, _, err = cpsched("show", "dispatchers", "eazy")
     assert code == 2

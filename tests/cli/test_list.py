@@ -58,8 +58,8 @@ def test_the_list_of_dispatchers_begins_with_six(cpsched):
     """When to use each, and what a preset stands for; all are there by family with --all."""
     _, out, _ = cpsched("list", "dispatchers")
     names = [line.split()[0] for line in out.splitlines()[:-2] if not line.startswith(" ")]
-    assert names == ["easy", "easy-urgency", "easy-slowdown", "conservative", "slurm"]
-    assert "short for easy:priority=urgency,reserve=requested\n" in out
+    assert names == ["easy", "easy-wsept", "easy-slowdown", "conservative", "slurm"]
+    assert "short for easy:estimate=requested,order=wsept\n" in out
     assert "--all" in out.splitlines()[-1]
     _, out, _ = cpsched("list", "dispatchers", "--all")
     families = dict(re.findall(r"^(\S.*):\n(\S+)", out, re.MULTILINE))
@@ -69,10 +69,10 @@ def test_the_list_of_dispatchers_begins_with_six(cpsched):
 
 
 def test_a_preset_lists_the_options_of_the_priority_that_it_sets(cpsched):
-    code, out, _ = cpsched("show", "dispatchers", "easy-urgency")
+    code, out, _ = cpsched("show", "dispatchers", "easy-wsept")
     assert code == 0
-    assert {"allocator=first-fit", "patience=43200", "share=0.5"} <= set(out.split())
-    assert "patience" not in cpsched("show", "dispatchers", "easy-slowdown")[1]
+    assert {"allocator=first-fit", "aging=43200", "width_exponent=0.5"} <= set(out.split())
+    assert "aging" not in cpsched("show", "dispatchers", "easy-slowdown")[1]
 
 
 def test_what_is_said_is_of_the_dispatcher_itself(of_width):

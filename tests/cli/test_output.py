@@ -75,8 +75,8 @@ def _wait_for(shown, words):
 
 def test_what_takes_long_is_named(patient):
     """Without a bar where nobody knows how much there is."""
-    with working("planning with cph"):
-        _wait_for(patient, "planning with cph")
+    with working("planning with cp-pool"):
+        _wait_for(patient, "planning with cp-pool")
     assert "elapsed" in patient.getvalue()
     assert "%" not in patient.getvalue()
 

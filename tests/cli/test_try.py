@@ -22,7 +22,7 @@ def test_it_says_what_is_assumed_what_is_gained_and_where_to_go_on(cpsched, log,
     assert "set aside: 1 row of the log (bad line)" in out
     assert "machine: " in out
     said = " ".join(out.split())
-    for part in ("EASY", "FCFS", "EASY-SJF", "conservative", "by slowdown", "by urgency"):
+    for part in ("EASY", "FCFS", "EASY-SJF", "conservative", "by slowdown", "by WSEPT"):
         assert part in said
     assert "means of 5 repetitions" in said
     machine = tmp_path / "first" / "inputs" / "assumed-machine.toml"
@@ -42,7 +42,7 @@ def test_what_the_machine_cannot_have_run_is_not_praised(cpsched, tmp_path, monk
     (tmp_path / "log.swf").write_text("; MaxProcs: 4\n" + "\n".join(lines))
     code, out, _ = cpsched("try", "log.swf", "--workers", "1", "--html", "page.html")
     assert code == 0
-    assert "the log and the machine do not fit" in out
+    assert "the log and the system do not fit" in out
     assert "lowers the mean" not in out
     assert "wait less" not in out
     assert "do not fit" in (tmp_path / "page.html").read_text()
@@ -65,9 +65,9 @@ def test_another_policy_that_reproduces_the_record_is_named(cpsched, tmp_path, m
     code, out, _ = cpsched("try", "log.swf", "--workers", "1", "--out", "first")
     said = " ".join(out.split())
     assert code == 0
-    assert "EASY does not reproduce the record" in said
+    assert "EASY does not reproduce the recorded waits" in said
     assert "FCFS reproduces the record, EASY does not: if that is what runs there" in said
-    assert "-d fifo -d easy-urgency" in said
+    assert "-d fifo -d easy-wsept" in said
     assert "-d fifo --change" in said
 
 

@@ -122,7 +122,7 @@ def test_a_model_is_written_as_text_or_binary(tmp_path):
 def test_or_tools_is_imported_by_the_first_model_only():
     """Whoever runs fifo, or asks for help, does not pay for it."""
     program = (
-        "import sys; import cpsched.cp.hybrid, cpsched.cp.pure, cpsched.cli.main;"
+        "import sys; import cpsched.cp.cp_pool, cpsched.cp.cp_nodes, cpsched.cli.main;"
         "from cpsched.util.spec import build; build('dispatchers', 'cph-3');"
         "assert 'ortools' not in sys.modules; from cpsched.cp import cpsat; cpsat.new_model('x');"
         "assert 'ortools' in sys.modules"

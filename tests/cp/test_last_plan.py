@@ -1,4 +1,4 @@
-"""What `cph` does beyond the thesis: the last plan, jobs that are alike, likely runtimes."""
+"""What `cp-pool` does beyond the thesis: the last plan, jobs that are alike, likely runtimes."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ from cpsched.dispatch.likely import RuntimeHistory
 
 #: The list has long C in the gap before B, which is the better plan's first.
 GAP = ref.state_of([2], [((1,), 10)], (1, 20), (2, 5))
-WITHOUT_SOLVER = "cph:search=expected-wait,objective=slowdown,limit=1e-9"
+WITHOUT_SOLVER = "cp-pool:search=expected-wait,objective=slowdown,limit=1e-9"
 
 
 def gap_view():
@@ -50,9 +50,9 @@ def test_planned_easy_is_cph_without_its_solver(monkeypatch):
     rows = [(20 * k, 1 + k * k % 4, 40 + 97 * k % 300, 600 + 131 * k % 900) for k in range(80)]
     workload = jobs(*rows, user=[f"u{k % 3}" for k in range(80)])
     system = machine((4,), (2,))
-    found = run(workload, system, "cph:limit=1e-9")
+    found = run(workload, system, "cp-pool:limit=1e-9")
     monkeypatch.setattr(cpsat, "new_model", None)
-    planned = run(workload, system, "planned-easy")
+    planned = run(workload, system, "easy-plan")
     assert planned.schedule.start.tolist() == found.schedule.start.tolist()
     assert planned.decisions["kept"] == found.decisions["kept"] > 0
 
@@ -73,7 +73,7 @@ def test_jobs_that_are_alike_start_in_order_at_no_loss(drawn, times):
     view = view_with(state, [3600] * num, [0] * num)
     limits = cpsat.Limits(deterministic=2)
     free, ordered = (
-        dispatcher_for(f"cph:search=slowdown,objective=slowdown,fill={fill}", view).build(view)
+        dispatcher_for(f"cp-pool:search=slowdown,objective=slowdown,fill={fill}", view).build(view)
         for fill in ("none", "any")
     )
     best, found = (cpsat.solve(one.model, one.start, limits) for one in (free, ordered))

@@ -10,7 +10,7 @@ from cpsched.checks.sample import sample
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.backfilling import Conservative, Easy
 from cpsched.dispatch.contract import Dispatcher
-from cpsched.dispatch.rules import Fifo, Prb
+from cpsched.dispatch.rules import Fifo, Greedy
 from cpsched.model.decision import Decision, PlannedStarts, Start
 from cpsched.util.spec import build
 from cpsched.verification import verify
@@ -76,7 +76,7 @@ class Lazy(Fifo):
         return Decision()
 
 
-class Remembers(Prb):
+class Remembers(Greedy):
     """Counts on over resets, and starts nothing at every seventh decision."""
 
     count = 0
@@ -88,7 +88,7 @@ class Remembers(Prb):
         return super().decide(view)
 
 
-class Forgets(Prb):
+class Forgets(Greedy):
     """Starts nothing at every seventh decision, and does not save how many there were."""
 
     def reset(self, system, seed):
@@ -114,7 +114,7 @@ class Writes(Fifo):
         return super().decide(view)
 
 
-class Knows(Prb):
+class Knows(Greedy):
     """Orders by what it was told of the future."""
 
     def decide(self, view):
@@ -206,7 +206,7 @@ def test_a_dispatcher_that_only_decides_keeps_the_contract():
         (SavesObjects, checks.check_survives_saving, "not an array, number or string"),
         (Writes, checks.check_leaves_its_input_alone, "decide changes the view: job table"),
         (Promises, check_keeps_promises, "was planned for second"),
-        (Prb, check_keeps_promises, "never plans a start"),
+        (Greedy, check_keeps_promises, "never plans a start"),
         (RanksTwice, checks.check_describes_itself, "ranking names a row twice"),
         (ConsidersAll, checks.check_describes_itself, "considered names a row that does not wait"),
         (ReservesThePast, checks.check_describes_itself, "it reserves second -1 at"),

@@ -63,8 +63,8 @@ def test_what_a_dispatcher_considers_comes_before_what_starts():
 @pytest.mark.parametrize(
     ("dispatcher", "named"),
     [
-        ("cp:window=2", "window=2"),
-        ("cph:window=2,fill=none", "window=2"),
+        ("cp-nodes:window=2", "window=2"),
+        ("cp-pool:window=2,fill=none", "window=2"),
         ("ipsched:window=3", "only the first 3 of 6 waiting jobs are considered (window=3)"),
         ("wla:window=1,backfill=none,interval=none", "window=1"),
     ],
@@ -84,7 +84,7 @@ def test_a_limit_that_is_not_known_is_no_date():
         requested_time=[year, year, year, 5],
     )  # fmt: skip
     for job, time in (("B", 1), ("C", 2), ("A", 0), ("A", 5), ("D", 3)):
-        for dispatcher in ("easy", "conservative", "plan"):
+        for dispatcher in ("easy", "conservative", "lookahead"):
             about = ask(workload, machine((4,)), job, time, dispatcher)
             shown = text(about)
             assert "31,536," not in shown, shown

@@ -9,7 +9,7 @@ from tiny import jobs, machine
 from cpsched.errors import InfeasibleRequestError
 from cpsched.forecast.calibration import Calibration
 from cpsched.forecast.forecaster import PastDays, _together
-from cpsched.forecast.starts import NEVER, Starts
+from cpsched.forecast.start_forecast import NEVER, StartForecast
 from cpsched.logs.sacct import batch_script
 from cpsched.systems.mapping import append, fit
 
@@ -20,7 +20,7 @@ _DAY = 86400
 
 def starts(*scenarios, now=0, handle=0, planned=NEVER):
     """Return a forecast of one job."""
-    return Starts(now, np.array([handle]), np.array(scenarios)[:, None], np.array([planned]))
+    return StartForecast(now, np.array([handle]), np.array(scenarios)[:, None], np.array([planned]))
 
 
 def test_quantiles_are_of_scenarios_of_equal_probability():

@@ -56,13 +56,13 @@ def foretold(monkeypatch):
 @pytest.mark.usefixtures("foretold")
 @pytest.mark.parametrize(
     ("dispatcher", "could_start"),
-    [("easy-urgency", 20), ("easy:priority=urgency,reserve=bound", 14), ("plan", 10)],
+    [("easy-wsept", 20), ("easy:order=wsept,estimate=upper", 14), ("lookahead", 10)],
 )
 def test_rules_and_plans_reserve_as_they_decide(dispatcher, could_start):
     """
     A holds all cores: B waits without a look at anything else.
 
-    A plan of the whole queue is made of predictions, and EASY by urgency reserves by requests.
+    A plan of the whole queue is made of predictions, and EASY by WSEPT reserves by requests.
     """
     workload = fit(jobs((0, 4, 10, 20), (1, 4, 4, 20), job_id=list("AB")), machine((4,)))
     about = why_in_log(workload, job="B", time=1, dispatcher=dispatcher)
@@ -70,7 +70,7 @@ def test_rules_and_plans_reserve_as_they_decide(dispatcher, could_start):
 
 
 @pytest.mark.usefixtures("foretold")
-@pytest.mark.parametrize("dispatcher", ["easy:reserve=bound", "conservative:reserve=bound"])
+@pytest.mark.parametrize("dispatcher", ["easy:estimate=upper", "conservative:estimate=upper"])
 def test_reservations_by_bounds(dispatcher):
     """
     By its bound C may run until 3 + 12 = 15, and B is promised 14, by the bound of A.
@@ -149,7 +149,7 @@ def test_a_gpu_is_short():
         (0, 1, 20), (0, 1, 10), (1, 2, 5),
         request=[[1, 1], [1, 0], [1, 1]], resources=("core", "gpu"), job_id=list("ACB"),
     )  # fmt: skip
-    about = ask(workload, system, "B", 5, "prb")
+    about = ask(workload, system, "B", 5, "greedy")
     room = about.waiting.room
     assert about.waiting.reason is WaitReason.NO_ROOM
     assert room.obstacle == "it needs 2 gpu, 1 is free"
@@ -168,7 +168,7 @@ def test_a_gpu_is_short():
 def test_others_start_instead():
     """At 10 both B and C fit alone; B is older and takes all."""
     workload = jobs((0, 4, 10), (1, 4, 4), (2, 1, 3), job_id=list("ABC"))
-    about = ask(workload, machine((4,)), "C", 10, "prb:priority=fifo")
+    about = ask(workload, machine((4,)), "C", 10, "greedy:order=fifo")
     assert about.waiting.reason is WaitReason.OTHERS_START
     (before,) = about.waiting.before
     assert (before.job_id, before.rank, before.start, before.end) == ("B", 1, 10, 14)
@@ -411,7 +411,7 @@ def test_explanations_agree_with_the_schedule(name, system, workload, time, inte
             assert about.waiting.could_start is None or about.waiting.could_start > about.decided
             # EASY and FIFO hold nobody back without a reason that can be named.
             assert about.waiting.reason is not WaitReason.PLANNED_LATER or name.startswith(
-                ("conserv", "cph")
+                ("conserv", "cp-pool")
             )
         assert text(about)
 

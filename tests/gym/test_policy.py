@@ -27,15 +27,15 @@ def shortest_policy(path, **decides):
     weights = np.zeros((len(FEATURES), 1), dtype=np.float32)
     weights[ESTIMATE] = -1
     save(path, Policy(options, [(weights, np.zeros(1, dtype=np.float32))]))
-    return f"policy:file={path}"
+    return f"learned:file={path}"
 
 
 @pytest.mark.parametrize(
     ("decides", "dispatcher"),
     [
-        ({"behind": "sjf"}, "easy:priority=sjf"),
+        ({"behind": "sjf"}, "easy:order=sjf"),
         ({"backfill": "none"}, "sjf"),
-        ({"choose": "fitting", "backfill": "none"}, "prb:priority=sjf"),
+        ({"choose": "fitting", "backfill": "none"}, "greedy:order=sjf"),
     ],
 )
 def test_a_saved_policy_simulates_like_what_it_is(tmp_path, decides, dispatcher):
@@ -76,7 +76,7 @@ def test_a_network_decides_in_the_simulator_as_in_its_episodes(tmp_path, decides
         workload, visible=options.visible, **{k: v for k, v in decides.items() if k != "visible"}
     )
     starts, *_ = played(env, policy.choose)
-    expected = run(workload, POOL, f"policy:file={tmp_path / 'agent.zip'}").schedule.start.tolist()
+    expected = run(workload, POOL, f"learned:file={tmp_path / 'agent.zip'}").schedule.start.tolist()
     assert starts == expected
 
 
@@ -169,7 +169,7 @@ def test_a_command_runs_a_policy_and_says_what_is_wrong_with_it(cpsched, four_co
     line = "{0} {1} -1 {2} {3} -1 -1 {3} {4} -1 1 1 1 1 1 1 -1 -1\n"
     (four_cores / "log.swf").write_text("".join(line.format(*row) for row in rows))
     command = ("simulate", "log.swf", "--system", "four.toml")
-    code, _, err = cpsched(*command, "-d", "policy:file=agent.zip", "--out", "run")
+    code, _, err = cpsched(*command, "-d", "learned:file=agent.zip", "--out", "run")
     assert code == 0, err
     (four_cores / "text.zip").write_text("no archive")
     for file, said in (
@@ -177,7 +177,7 @@ def test_a_command_runs_a_policy_and_says_what_is_wrong_with_it(cpsched, four_co
         ("text.zip", "is not a policy"),
         (".", "is a folder"),
     ):
-        code, _, err = cpsched(*command, "-d", f"policy:file={file}", "--out", "other")
+        code, _, err = cpsched(*command, "-d", f"learned:file={file}", "--out", "other")
         assert code != 0
         assert said in err
         assert len(err.splitlines()) == 1

@@ -64,7 +64,7 @@ def test_the_format_can_be_said(logs, log):
     path = log("jobs", "hello")
     with pytest.raises(TraceError, match="18 fields are expected"):
         traces.read(path, format="swf")
-    with pytest.raises(UnknownNameError, match=r"no trace format is called 'sfw'.*'swf'"):
+    with pytest.raises(UnknownNameError, match=r"no log format is called 'sfw'.*'swf'"):
         traces.read(path, format="sfw")
     with pytest.raises(TraceError, match="is not an accounting record"):
         traces.read(logs / "small.swf", format="pbs")
@@ -88,7 +88,7 @@ def test_a_format_that_cannot_be_imported_is_named_and_passed_over(logs, monkeyp
     broken = registry.Entry("broken", "cpsched.logs.nowhere:NOTHING", "somebody")
     entries = {"broken": broken, **registry.entries("traces")}
     monkeypatch.setattr(registry, "entries", lambda _: entries)
-    with pytest.warns(RuntimeWarning, match="trace format skipped: 'broken'.*from somebody"):
+    with pytest.warns(RuntimeWarning, match="log format skipped: 'broken'.*from somebody"):
         assert traces.detect(logs / "small.swf") == "swf"
 
 

@@ -32,7 +32,7 @@ OPTIONS = {
     "last": "count=2,limit=500",
     "user-history": "limit=200,prefix=2,memory=yes",
     "user-history-plus": "limit=200",
-    "jobs-alike": "limit=200",
+    "knn": "limit=200",
     "gbm-log": SMALL,
     "gbm-quantile": SMALL,
 }

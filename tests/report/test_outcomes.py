@@ -17,7 +17,7 @@ def four():
 
 
 def place_of(found):
-    return found.tables.results.runs[0].place
+    return found.tables.results.runs[0].case
 
 
 def killed():

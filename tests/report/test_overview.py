@@ -7,7 +7,7 @@ import pytest
 from cpsched.metrics.leading import LEADING
 from cpsched.report.grid import LONGEST, QUALITY, rows, tables_of
 from cpsched.report.leading import Leading, LeadingRows, Measured
-from cpsched.report.overview import overview
+from cpsched.report.overview import Overview, overview
 
 LOGS = ("A", "B", "C", "D")
 
@@ -49,7 +49,7 @@ def study(monkeypatch):
 
 
 def test_one_log_has_no_overview(study):
-    assert overview(study([run("a", 0.5)])) is None
+    assert overview(study([run("a", 0.5)])) == Overview()
 
 
 def test_a_gain_is_named_with_its_interval_and_the_longest_wait(study):

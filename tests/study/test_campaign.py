@@ -20,21 +20,21 @@ from cpsched.cli.main import main
 from cpsched.errors import ConfigError, RunError
 from cpsched.simulation.simulate import Checkpoint
 from cpsched.study import (
-    Choice,
+    LabelledSpec,
     carry_out,
     load_run,
     load_study,
     make_tables,
 )
 from cpsched.study.folder import find_runs
+from cpsched.study.inputs import prepare
 from cpsched.study.prediction.replay import starts_of
 from cpsched.study.prediction.training import save as write_model
 from cpsched.study.prediction.training import train
 from cpsched.study.results import collect
-from cpsched.study.sources import prepare
 from cpsched.study.store import Store
 from cpsched.study.task import tasks_of
-from cpsched.study.worker import Place, work_on
+from cpsched.study.worker import RunTarget, work_on
 
 pytestmark = pytest.mark.slow
 
@@ -42,9 +42,9 @@ pytestmark = pytest.mark.slow
 def test_what_is_complete_is_not_run_again(place, study, made):
     """Also after a label has changed; a new dispatcher is run beside it."""
     before = {path: path.stat().st_mtime_ns for path in (place / "out" / "runs").iterdir()}
-    again = replace(study, dispatchers=(Choice("First", "fifo"), Choice("S", "sjf")))
+    again = replace(study, dispatchers=(LabelledSpec("First", "fifo"), LabelledSpec("S", "sjf")))
     outcome = carry_out(again, place / "out")
-    assert (outcome.runs, outcome.kept) == (12, 6)
+    assert (outcome.runs, outcome.existing) == (12, 6)
     after = {path: path.stat().st_mtime_ns for path in (place / "out" / "runs").iterdir()}
     assert len(after) == 18
     assert all(after[path] == stamp for path, stamp in before.items())
@@ -68,7 +68,7 @@ def test_a_run_is_named_by_all_that_determines_it(place, study, monkeypatch):
         replace(study, jitter=4),
         replace(study, seeds=(4, 5, 6)),
         replace(study, settings=replace(study.settings, overrun="extend")),
-        replace(study, dispatchers=(Choice("FIFO", "ljf"), Choice("EASY", "sjf"))),
+        replace(study, dispatchers=(LabelledSpec("FIFO", "ljf"), LabelledSpec("EASY", "sjf"))),
     ]
     (place / "four.toml").write_text((place / "four.toml").read_text().replace("3600", "60"))
     others.append(study)
@@ -116,7 +116,7 @@ def test_a_failed_run_is_written_down_and_the_rest_go_on(place, study):
     assert len(make_tables(place / "out").results.runs) == 12
     assert len(make_tables(place / "out").results.missing) == 12
     outcome = carry_out(study, place / "out")
-    assert (outcome.kept, outcome.failed) == (12, ())
+    assert (outcome.existing, outcome.failed) == (12, ())
 
 
 def test_what_failed_is_tried_again(place, study):
@@ -171,7 +171,7 @@ def test_what_is_not_whole_is_made_again(place, study, made):
     outcome = carry_out(study, place / "out")
     assert [path.name for path in outcome.damaged] == [one.name, two.name]
     assert all((path / "jobs.parquet").is_file() for path in outcome.damaged)
-    assert (outcome.kept, outcome.failed) == (10, ())
+    assert (outcome.existing, outcome.failed) == (10, ())
     assert tables(place / "out") == before
     (one / "run.json").unlink()
     assert carry_out(study, place / "out").damaged[0].name.startswith(f"{one.name}-")
@@ -188,7 +188,7 @@ def test_nobody_begins_before_the_tables_are_written(place, study):
     assert (first.name.startswith("few-four-easy-actual-s1-"), len(others)) == (True, 11)
     about = load_run(first).about
     assert (about["arguments"]["dispatcher"], about["settings"]["seed"]) == ("EASY", 1)
-    assert carry_out(study, place / "out").kept == 12
+    assert carry_out(study, place / "out").existing == 12
 
 
 def test_what_a_killed_campaign_left_is_cleared(place, study):
@@ -273,7 +273,7 @@ def test_a_run_that_was_being_replaced_is_given_back(place, study, monkeypatch):
     before = {path.name for path in (place / "out" / "runs").iterdir()}
     run = next((place / "out" / "runs").iterdir())
     run.rename(run.with_name(f".partial-{uuid4().hex}-{run.name}.old"))
-    assert carry_out(one, place / "out").kept == 4
+    assert carry_out(one, place / "out").existing == 4
     assert {path.name for path in (place / "out" / "runs").iterdir()} == before
 
 
@@ -306,7 +306,7 @@ def test_killed_and_resumed_is_as_if_nothing_had_been(place, study):
     made = len(list((cut / "runs").iterdir()))
     assert 0 < made < 12
     outcome = carry_out(study, cut)
-    assert outcome.kept >= made
+    assert outcome.existing >= made
     assert outcome.failed == ()
     assert tables(cut) == tables(place / "whole")
     both = [
@@ -389,11 +389,11 @@ def test_runs_are_made_again_when_asked(place, study):
     folder = next((place / "out" / "runs").iterdir())
     (folder / "notes").write_text("mine")
     before = folder.stat().st_ino
-    renamed = tuple(Choice(f"{one.label}2", one.spec) for one in study.dispatchers)
+    renamed = tuple(LabelledSpec(f"{one.label}2", one.spec) for one in study.dispatchers)
     other = replace(one, dispatchers=renamed)
     other = replace(other, baseline=replace(one.baseline, dispatcher=None, predictor="W"))
     outcome = carry_out(other, place / "out", again=True)
-    assert (outcome.kept, outcome.failed, len(outcome.folders)) == (0, (), 4)
+    assert (outcome.existing, outcome.failed, len(outcome.folders)) == (0, (), 4)
     assert folder.stat().st_ino != before
     assert (folder / "notes").read_text() == "mine"
 
@@ -405,7 +405,7 @@ def test_an_equal_run_is_not_replaced(place, study):
     task = tasks_of(one)[0]
     folder = place / "out" / "runs" / task.name
     (place / "work").mkdir()
-    where = Place(runs=folder.parent, work=place / "work")
+    where = RunTarget(runs=folder.parent, work=place / "work")
     before = folder.stat().st_ino
     assert work_on(task, where, None).error is None
     assert folder.stat().st_ino == before
@@ -423,7 +423,7 @@ def test_a_moved_log_and_another_working_directory_are_the_same_runs(
     (place / "sub" / "study.toml").write_text(text)
     (place / "sub" / "fifo").write_text("a file")
     monkeypatch.chdir(place / "sub")
-    assert carry_out(load_study("study.toml"), place / "out").kept == 12
+    assert carry_out(load_study("study.toml"), place / "out").existing == 12
 
 
 def test_a_model_file_is_a_predictor_of_a_study(place, read):

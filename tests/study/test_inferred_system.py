@@ -5,7 +5,7 @@ import pytest
 from tiny import jobs
 
 from cpsched import systems
-from cpsched.study.inferred_system import machine_of
+from cpsched.study.inferred_system import infer_system
 from cpsched.systems.mapping import fit
 from cpsched.util.types import MISSING
 
@@ -17,11 +17,11 @@ def log(*rows, header=(), starts=None, layout="processors", **columns):
 
 def made(workload):
     """Return the assumed machine, on which all jobs of the log can run."""
-    found = machine_of(workload)
+    found = infer_system(workload)
     assert not found.known
     system = systems.parse(found.system, where="machine")
     assert not fit(workload, system).rejected
-    return system.total.tolist(), found.said[0]
+    return system.total.tolist(), found.remarks[0]
 
 
 def test_the_header_says_how_large_it_is():
@@ -57,8 +57,8 @@ def test_nodes_hold_the_largest_unit_of_each_kind():
 
 def test_a_known_log_runs_on_its_machine():
     workload = log((0, 2, 10)).with_columns(title="KTH-SP2-1996-2.1-cln")
-    assert machine_of(workload).system == "kth-sp2"
-    assert not machine_of(workload.with_columns(title="kth-sp2x")).known
+    assert infer_system(workload).system == "kth-sp2"
+    assert not infer_system(workload.with_columns(title="kth-sp2x")).known
 
 
 @pytest.mark.shared
@@ -66,4 +66,4 @@ def test_a_known_log_runs_on_its_machine():
 def test_real_logs_find_a_machine(shared, name):
     from cpsched import logs
 
-    assert machine_of(logs.read(shared / "traces" / name)).known
+    assert infer_system(logs.read(shared / "traces" / name)).known

@@ -287,7 +287,7 @@ def test_a_study_file_can_say_the_same(folder):
     assert not outcome.failed
     own = what_if(study(folder), [scenario("gpus: add-nodes group=gpu,count=1")], folder / "out")
     # They are the same runs.
-    assert carry_out(own, folder / "out").kept == 2
+    assert carry_out(own, folder / "out").existing == 2
 
 
 def test_two_scenarios_of_one_name_are_refused(folder):

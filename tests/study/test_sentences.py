@@ -6,10 +6,10 @@ from types import SimpleNamespace
 import pytest
 
 from cpsched.report.findings import Against, Change, Claim
-from cpsched.report.overviews import Overview
+from cpsched.report.overview import Overview
 from cpsched.report.sentences import conclusions, findings
 from cpsched.study import Baseline
-from cpsched.study.comparisons import COLUMNS, Difference, key_of
+from cpsched.study.comparisons import COLUMNS, MetricDifference, key_of
 from cpsched.study.verdicts import EQUAL, HIGHER, LOWER, ONE_RUN, THIS_LOG, UNCLEAR, UNKNOWN
 
 #: Of easy: mean bounded slowdown, longest wait and mean wait in seconds.
@@ -57,15 +57,15 @@ def tables(*runs, knowing=(), front=(), behind=(), counts=None, reproduced=None)
         | dict(zip(("workload", "system", "dispatcher", "predictor"), key, strict=True))
         | COUNTS
         | (counts or {}).get(key[2], {})
-        for key in (Difference(row).key for row in rows)
+        for key in (MetricDifference(row).key for row in rows)
     }
     for row in rows:
-        base = Difference(row).base_key
+        base = MetricDifference(row).base_key
         names = dict(zip(("workload", "system", "dispatcher", "predictor"), base, strict=True))
         about.setdefault(base, {"knows_runtimes": False, "on_front": None} | names | COUNTS)
     compared = {}
     for row in rows:
-        one = Difference(row)
+        one = MetricDifference(row)
         compared.setdefault(one.key, {})[one.figure] = one
     return SimpleNamespace(
         results=SimpleNamespace(
@@ -131,7 +131,7 @@ def test_a_gain_has_its_interval_beside_it():
     assert said(sure) == [
         "a lowers the mean bounded slowdown of easy by 50 % (10.00 instead of 20.00, ×0.45 to"
         " 0.55); the longest wait is 20 % longer (4 h 48 min instead of 4 h).",
-        "Intervals are over the days of the log; on a machine whose queue never empties for weeks,"
+        "Intervals are over the days of the log; on a system whose queue never empties for weeks,"
         " they hold the truth less often than in 95 % of cases.",
     ]
     seeds = against("a", 10.0, 14_400.0 * 1.2, sure=LOWER + THIS_LOG)
@@ -212,7 +212,7 @@ def test_a_loss_of_jobs_is_no_gain_and_another_allocator_is_named():
         " their time limit instead of 10.0 %."
     )
     placed = against(
-        "sure", 10.0, 14_400.0, sure=LOWER, allocator="consolidate", base_allocator="first-fit"
+        "sure", 10.0, 14_400.0, sure=LOWER, allocator="pack", base_allocator="first-fit"
     )
     assert said(placed)[0].endswith(
         "; jobs are placed by consolidate instead of first-fit, which may be part of it."
@@ -303,9 +303,7 @@ def test_a_record_that_is_not_reproduced_is_said_before_a_gain(monkeypatch):
         for place, slowdown in (("log", 10.0), ("other", 12.0))
     ]
     lines = conclusions(tables(*some, reproduced={"log": "closely", "other": "not"}))
-    unlike = (
-        "easy does not reproduce the record, so this is of the simulated machine, not the site."
-    )
+    unlike = "easy does not reproduce the recorded waits, so this is of the simulated system, not the site."
     assert [unlike in line for line in lines[:2]] == [False, True]
     assert lines[1].startswith(f"other on machine: {unlike} sjf lowers ")
 
@@ -338,7 +336,9 @@ def of_scenarios(sure=ONE_RUN, counts=None, **values):
         gains=SimpleNamespace(rows=lambda: gains),
         compared={
             key_of(row): {
-                "wait_mean_s": Difference(row | base | {"figure": "wait_mean_s", "days": None})
+                "wait_mean_s": MetricDifference(
+                    row | base | {"figure": "wait_mean_s", "days": None}
+                )
             }
             for row in gains
         },

@@ -108,7 +108,7 @@ def test_a_job_that_left_the_queue_without_a_result_has_failed(tmp_path, monkeyp
     job = Job()
     backend = SlurmArrays()
     backend._executor = lambda folder: SimpleNamespace(map_array=lambda carry, tasks: [job])
-    monkeypatch.setattr("cpsched.study.slurm_arrays._LOOK", 0)
+    monkeypatch.setattr("cpsched.study.slurm_arrays._POLL", 0)
     monkeypatch.setattr(
         "cpsched.study.slurm_arrays.subprocess.run",
         lambda *_, **__: SimpleNamespace(returncode=0, stdout="8_0\n"),

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import t
 from tiny import jobs
 
+from cpsched.study.inputs import jittered
 from cpsched.study.paired import Estimate, Sums, difference, over_days, ratio
-from cpsched.study.sources import jittered
 from cpsched.util.types import MISSING
 
 

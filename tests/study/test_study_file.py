@@ -7,8 +7,8 @@ import pytest
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.papers.generators.esp import ESP as ESP_GENERATOR
 from cpsched.papers.generators.esp import EspOptions
-from cpsched.study import Baseline, Choice, Generated, load_study, study_names
-from cpsched.study.sources import prepare
+from cpsched.study import Baseline, Generated, LabelledSpec, load_study, study_names
+from cpsched.study.inputs import prepare
 from cpsched.study.study import as_label, system_label
 from cpsched.study.study_file import log_name
 from cpsched.study.task import tasks_of
@@ -38,8 +38,8 @@ def test_what_is_left_out_has_a_usual_value(read):
     """One run of the log as it is, requested times, the first dispatcher as the baseline."""
     study = read(TOP + LOG)
     assert (study.seeds, study.jitter, study.question) == ((0,), 0, "")
-    assert study.dispatchers == (Choice("fifo", "fifo"), Choice("easy", "easy"))
-    assert study.workloads[0].predictors == (Choice("requested", "requested"),)
+    assert study.dispatchers == (LabelledSpec("fifo", "fifo"), LabelledSpec("easy", "easy"))
+    assert study.workloads[0].predictors == (LabelledSpec("requested", "requested"),)
     assert study.workloads[0].label == "log"
     assert study.settings.overrun == "kill"
 
@@ -71,7 +71,7 @@ def test_everything_can_be_said(read):
     study = read(
         """
         title = "all"
-        dispatchers = ["easy:backfill=sjf", "prb"]
+        dispatchers = ["easy:backfill=sjf", "greedy"]
         seeds = [0, 7]
         jitter = 3
         [predictors]
@@ -112,21 +112,21 @@ def test_everything_can_be_said(read):
     settings = study.settings
     assert (settings.overrun, settings.correction) == ("extend", "double")
     assert (settings.dispatch_interval, settings.enforce_limits) == (30, False)
-    assert (settings.restarts, settings.outages) == ("share=0.5,cost=30", "drawn:repair=60")
+    assert (settings.restarts, settings.outages) == ("share=0.5,cost=30", "random:repair=60")
     assert settings.runtime_model == "gpu-scaling:sigma=0.2"
     assert study.baseline == Baseline(predictor="R")
 
 
 def test_the_long_form_of_a_preset_names_it(read):
     """Where a study refers to a dispatcher; its label is the name of the preset."""
-    long = "easy:priority=slowdown"
+    long = "easy:order=slowdown"
     found = read(
         f'systems = ["four.toml"]\nallocator = "best-fit"\ndispatchers = ["fifo", "{long}"]\n'
         f'{LOG}dispatchers = ["{long}"]\n[baseline]\ndispatcher = "{long}"\n'
     )
     (one,) = found.workloads[0].dispatchers
     assert one.label == found.baseline.dispatcher == "easy-slowdown"
-    assert one.spec == "easy:allocator=best-fit,priority=slowdown"
+    assert one.spec == "easy:allocator=best-fit,order=slowdown"
 
 
 def test_a_workload_may_name_its_dispatchers(read):
@@ -302,9 +302,9 @@ def test_a_part_of_all_workloads(study):
         ),
         (TOP + '[run]\nrestarts = "part=0.5"\n' + LOG, "restarts: .*has no part; there are: share, cost"),
         (TOP + '[run]\noutages = "table:file=down.csv"\n' + LOG, "run.outages: .*down.csv: is not a file"),
-        (TOP + '[run]\noutages = "drawn:repair=0"\n' + LOG, "run.outages: .*repair"),
+        (TOP + '[run]\noutages = "random:repair=0"\n' + LOG, "run.outages: .*repair"),
         (TOP + '[run]\noverrun = "stop"\n' + LOG, "run.overrun: is 'stop', must be one of: kill"),
-        (TOP + '[baseline]\ndispatcher = "prb"\n' + LOG, "baseline.dispatcher: is 'prb', must be"),
+        (TOP + '[baseline]\ndispatcher = "greedy"\n' + LOG, "baseline.dispatcher: is 'greedy', must be"),
         (TOP + '[[workloads]]\nfile = "/"\n', r"workloads\[1\].file: / is a folder"),
         ('systems = ["four.toml"]\n[dispatchers]\n"a|b" = "fifo"\n' + LOG, "cannot be used in a table"),
         ('systems = ["four.toml"]\n[dispatchers]\na = 1\n' + LOG, "dispatchers: is .*must be a list"),

@@ -541,15 +541,15 @@ def _read_run(path):
 
 _SPECS = {
     "dispatchers": (
-        "easy", "easy:allocator=best-fit", "cph-1:limit=1", "try:dispatcher=easy,seconds=60",
-        'preempt:inner="easy:priority=sjf"', "easy-urgency:patience=3", "plan:seconds=1",
-        "slurm", "wla:window=10", "conservative:priority=expected-wait", "aucsched1", "ipsched",
+        "easy", "easy:allocator=best-fit", "cph-1:limit=1", "speculative:dispatcher=easy,seconds=60",
+        'preempt:inner="easy:order=sjf"', "easy-wsept:aging=3", "lookahead:seconds=1",
+        "slurm", "wla:window=10", "conservative:order=expected-wait", "aucsched1", "ipsched",
         "dn-dbes:attempts=3", "malleable:strategy=common-pool", "slurm-backfill:bf_window=60",
     ),
-    "predictors": ("requested", "user-history:limit=5", "last", "gbm-log:trees=3", "jobs-alike"),
-    "priorities": ("fifo", "expected-wait", "urgency", "multifactor:age=1,size=2", "wfp3", "f1"),
-    "allocators": ("first-fit", "contiguous", "balanced", "least-loss"),
-    "outages": ("drawn:mtbf=86400,repair=60", "during:nodes=n[1-2],start=3,end=9", "none"),
+    "predictors": ("requested", "user-history:limit=5", "last", "gbm-log:trees=3", "knn"),
+    "priorities": ("fifo", "expected-wait", "wsept", "multifactor:age=1,size=2", "wfp3", "f1"),
+    "allocators": ("first-fit", "contiguous", "balanced", "fgd"),
+    "outages": ("random:mtbf=86400,repair=60", "during:nodes=n[1-2],start=3,end=9", "none"),
     "runtime_models": ("recorded", "amdahl:serial=0.1", "locality:alpha=0.2", "gpu-scaling"),
 }  # fmt: skip
 _SCENARIOS = (
@@ -581,7 +581,7 @@ _COMMANDS = (
     "simulate log.swf --system four.toml --dispatcher easy --predictor last --json",
     "simulate log.swf --system four.toml -d fifo --restarts share=0.5,most=2 --seed 3",
     "simulate log.swf --system four.toml --malleable least=0.5,most=2 -d malleable",
-    "simulate log.swf --system four.toml --outages drawn:mtbf=1000,repair=60 --first 3",
+    "simulate log.swf --system four.toml --outages random:mtbf=1000,repair=60 --first 3",
     "explain log.swf --job 2 --at 3 --system four.toml -d easy --json",
     "forecast log.swf --job 3 --system four.toml -d easy --at 3",
     "log info log.swf --first 2 --json",

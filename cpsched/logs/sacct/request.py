@@ -400,7 +400,7 @@ def _memory(
 def _share(total: int, nodes: int | None, kind: str, place: Place) -> int:
     if nodes is None:
         raise place.error(
-            "needs AllocTRES, NNodes or ReqNodes beside it to tell each node's share", kind, total
+            "also needs AllocTRES, NNodes or ReqNodes to tell each node's share", kind, total
         )
     return -(-total // nodes)
 

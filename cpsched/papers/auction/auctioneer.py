@@ -45,7 +45,7 @@ class Auctioneer(WindowDispatcher):
 
     Parameters
     ----------
-    priority, interval, limit
+    order, interval, limit
         As for :class:`~cpsched.papers.window.WindowDispatcher`.
     window
         How many jobs may bid, first by priority of those that may fit now.
@@ -57,7 +57,7 @@ class Auctioneer(WindowDispatcher):
     If the limit passes before the proof, the best selection found wins; the window stays as it is.
     """
 
-    allocates = "consolidate"
+    allocates = "pack"
     goes_wrong_when = "the load is high: it starts as many jobs as it can, and wide ones wait"
     #: Whether the program decides on units: then jobs bid for no ranges of generic resources, and
     #: partial auctions do not replace a program that is too large for one decision.

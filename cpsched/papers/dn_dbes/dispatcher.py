@@ -53,7 +53,7 @@ class DnDbes(Dispatcher):
         those that wait, and are expanded for their own good.
     mapped_share
         Share of the queue that has to have units at first for an offer to be accepted.
-    priority
+    order
         Order of the queue; the thesis has ``basic``.
     allocator
         Places units on nodes.
@@ -72,14 +72,14 @@ class DnDbes(Dispatcher):
         depth: int = 10,
         period: int = 300,
         mapped_share: float = 1 / 3,
-        priority: str = "basic",
+        order: str = "basic",
         allocator: str = "first-fit",
     ) -> None:
         check_least("period", period, 1)
         settings = NegotiationSettings(attempts=attempts, depth=depth, mapped_share=mapped_share)
         self.negotiation = Negotiation(settings)
         self._period = period
-        self.priority_rule = make_priority(priority)
+        self.priority_rule = make_priority(order)
         self.allocator = make_allocator(allocator)
         self._tables = Tables()
         self._forget()

@@ -85,12 +85,12 @@ NODES, CORES_PER_NODE, GPUS_PER_NODE = 1024, 8, 2
 class EspOptions:
     """Options of the generator ``esp``."""
 
-    seed: int = option(1, "seed of all random choices; equal seeds give equal workloads")
+    seed: int = option(1, "seed of all random choices; the same seed gives the same jobs")
     gpus: int = option(
         GPUS_PER_NODE,
         "GPUs on every node of a second copy of each job but Z; 0: no copies, ESP-2 as it is",
     )
-    nodes: int = option(NODES, "nodes of the machine")
+    nodes: int = option(NODES, "nodes of the system")
     cores: int = option(CORES_PER_NODE, "cores of a node")
     size_jitter: int = option(
         0, "largest random change of a job's cores; 4 in experiments 7 and 8 of IPSCHED"
@@ -113,9 +113,9 @@ class EspOptions:
 class EspNodesOptions:
     """Options of the generator ``esp-nodes``."""
 
-    seed: int = option(1, "seed of all random choices; equal seeds give equal workloads")
-    nodes: int = option(16, "nodes of the machine")
-    full: bool = option(False, "add the two urgent jobs that use the whole machine")
+    seed: int = option(1, "seed of all random choices; the same seed gives the same jobs")
+    nodes: int = option(16, "nodes of the system")
+    full: bool = option(False, "add the two urgent jobs that use the whole system")
     initial: int = option(228, "jobs submitted at the start; 50 in ESP-2")
     gap: float = option(GAP, "mean seconds between later submits")
     gap_deviation: float = option(
@@ -140,7 +140,7 @@ class Esp:
     """Generator of ESP-2 workloads; see the module."""
 
     name = "esp"
-    summary = "ESP-2: 230 jobs, or 458 for CPU-GPU machines, that keep a machine full for hours"
+    summary = "ESP-2: 230 jobs, or 458 for CPU-GPU systems, that keep a system full for hours"
     options = EspOptions
 
     def generate(self, options: EspOptions) -> Workload:

@@ -50,11 +50,11 @@ class EuroraOptions:
     """Options of the generator ``eurora``."""
 
     jobs: int = option(known.PUBLISHED_JOBS, "number of jobs")
-    seed: int = option(1, "seed of all random choices; equal seeds give equal workloads")
+    seed: int = option(1, "seed of all random choices; the same seed gives the same jobs")
     days: float | None = option(
         None, "length of the log in days; by default 678 jobs a day, as in the year"
     )
-    load: float = option(0.47, "core-seconds used, as a share of the machine's")
+    load: float = option(0.47, "core-seconds used, as a share of the system's")
 
     def __post_init__(self) -> None:
         check_whole(self, jobs=(_FEWEST, _MOST), seed=(0, LARGEST_SEED))

@@ -40,7 +40,7 @@ class Ipsched(WindowDispatcher):
 
     Parameters
     ----------
-    priority, window, interval, limit
+    order, window, interval, limit
         As for :class:`~cpsched.papers.window.WindowDispatcher`.
     objective
         ``priority``: ``sum P_j (s_j - c_j)``; ``priority-cores``: ``sum P_j R_j (s_j - c_j)``.

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from cpsched.model.system import System
     from cpsched.model.view import View
     from cpsched.papers.malleable.model import Choice
+    from cpsched.util.spec import Seconds
     from cpsched.util.types import IntArray
 
 #: Statistics.
@@ -48,7 +49,7 @@ class CpMalleable(Wrapper):
     window, running
         Most waiting and most running jobs in a plan. Of the window one in four are those that have
         waited longest, the others those expected to take least.
-    patience
+    aging
         Seconds of waiting after which the end of a job counts twice as much, and so on.
     limit
         Deterministic time of a solve.
@@ -66,15 +67,15 @@ class CpMalleable(Wrapper):
         dispatcher: str = "easy",
         window: int = 20,
         running: int = 30,
-        patience: int = 86400,
+        aging: Seconds = 86400,
         limit: float = 0.0005,
     ) -> None:
         super().__init__(dispatcher)
         if self.inner.allocator is None:
             raise ConfigError(f"is {dispatcher}, which has no allocator", key="dispatcher")
-        for key, value in (("window", window), ("running", running), ("patience", patience)):
+        for key, value in (("window", window), ("running", running), ("aging", aging)):
             check_least(key, value, 1)
-        self._window, self._running, self._patience = window, running, patience
+        self._window, self._running, self._aging = window, running, aging
         self._limits = cpsat.Limits(deterministic=limit, presolve=False)
         self.acts_when_idle = True
         #: The second of the last plan: running jobs change only once in it.
@@ -155,7 +156,7 @@ class CpMalleable(Wrapper):
         order = np.argsort(waiting.ranking_estimate, kind="stable")
         order = order[~np.isin(order, oldest)][: self._window - len(oldest)]
         some = waiting.take(np.sort(np.concatenate([oldest, order])))
-        age = 1 + (view.now - some.submit) / self._patience
+        age = 1 + (view.now - some.submit) / self._aging
         return some.take(np.argsort(some.ranking_estimate / age, kind="stable"))
 
     def _waiting_tasks(self, view: View, jobs: JobTable, most_cores: int) -> list[Task]:
@@ -168,7 +169,7 @@ class CpMalleable(Wrapper):
         preferred, serial = jobs.units[:, None], jobs.serial[:, None]
         estimate = np.maximum(jobs.runtime_estimate, 1)[:, None]
         seconds = np.ceil(estimate * slower(sizes, preferred, serial)).astype(np.int64)
-        weight = 1 + (view.now - jobs.submit) // self._patience
+        weight = 1 + (view.now - jobs.submit) // self._aging
         cores = sizes * jobs.request[:, :1]
         large = cores > most_cores
         for column in (sizes, cores, seconds):

@@ -50,7 +50,7 @@ class Wla(LearningDispatcher):
         Seconds between decisions; ``none``: a decision at every event.
     solver
         ``branch-and-bound`` (exact, for windows of up to 10), ``greedy``, or ``cp-sat``.
-    priority
+    order
         Order of the queue.
     tight
         Whether the jobs of a slot go to the smallest slot that holds them; no, as in the paper:
@@ -77,7 +77,7 @@ class Wla(LearningDispatcher):
         window: int = 5,
         interval: int | None = 30,
         solver: str = BRANCH_AND_BOUND,
-        priority: str = "fifo",
+        order: str = "fifo",
         tight: bool = False,
         limit: float = 0.01,
         allocator: str | None = None,
@@ -91,7 +91,7 @@ class Wla(LearningDispatcher):
         self.selects_sets = not self._backfills
         if allocator is None:
             allocator = "contiguous" if self._backfills else "first-fit"
-        super().__init__(make_priority(priority), allocator=allocator)
+        super().__init__(make_priority(order), allocator=allocator)
         self._tight = tight
         self._shadow = Shadow()
 

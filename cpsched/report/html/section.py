@@ -19,7 +19,7 @@ from cpsched.report.html.schedule_data import drawn
 from cpsched.report.outcomes import load_lines, outcome_lines
 from cpsched.report.record import reproduced
 from cpsched.study import load_run
-from cpsched.study.allocators import unequal
+from cpsched.study.allocators import mixed_allocators
 from cpsched.study.folder import slug
 from cpsched.util import arrow
 from cpsched.util.words import amount, counted
@@ -105,7 +105,7 @@ def make_section(
     schedules: list[dict[str, Any]] = []
     first: SavedRun | None = None
     for result in (*place.shown, *(run for run in place.runs if run not in place.shown)):
-        look = place.looks[result.who]
+        look = place.looks[result.configuration]
         tell(f"reading {look.name}")
         with _reading(result.path):
             run = load_run(result.path)
@@ -151,7 +151,7 @@ def make_section(
         "lead": charts.lead_table(tables, place),
         "looks": place.looks,
         **{slot: [inline(one) for one in some] for slot, some in figures.items()},
-        "unequal": unequal(
+        "unequal": mixed_allocators(
             (run.dispatcher, run.dispatcher_spec, run.allocator) for run in place.runs
         ),
         "machine": _machine(first),
@@ -177,7 +177,7 @@ def _reading(run: Path) -> Iterator[None]:
     except arrow.UNREADABLE as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         hint = "cpsched verify says whether its files contradict each other"
-        raise RunError(f"{run} cannot be drawn ({reason:.200}); {hint}") from error
+        raise RunError(f"{run} cannot be shown ({reason:.200}); {hint}") from error
 
 
 def _about(place: Place, results: Results, finding: Finding | None) -> list[Who]:

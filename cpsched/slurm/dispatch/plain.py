@@ -59,7 +59,7 @@ class SlurmBackfill(LearningDispatcher):
 
     Parameters
     ----------
-    priority
+    order
         ``basic`` (first come, first served), ``multifactor``, or any other priority.
     topology
         How nodes are chosen. ``line``: the run of consecutive nodes that fits best, or the largest
@@ -85,7 +85,7 @@ class SlurmBackfill(LearningDispatcher):
 
     def __init__(
         self,
-        priority: str = "basic",
+        order: str = "basic",
         topology: str = "line",
         reserve: str = "nodes",
         depth: int | None = 100,
@@ -97,7 +97,7 @@ class SlurmBackfill(LearningDispatcher):
         check_least("depth", depth, 0, "all")
         check_least("window", window, 0, "all")
         check_least("backfill_interval", backfill_interval, 0)
-        self.priority = make_priority(priority)
+        self.priority = make_priority(order)
         super().__init__(self.priority)
         self.tree = topology == "tree"
         self.close = reserve == "nodes"

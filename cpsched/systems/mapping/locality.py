@@ -74,7 +74,7 @@ class Locality(NamedTuple):
             Whether nodes are counted pools rather than places.
         """
         if is_pool:
-            return f"asks to lie {self._words(topology)}, the machine is counted pools, not nodes"
+            return f"asks to lie {self._words(topology)}, the system is counted pools, not nodes"
         if not self._counts(int((held > 0).sum())):
             most = min(self.most, self.units, int((held > 0).sum()))
             return (

@@ -61,7 +61,7 @@ def test_a_log_is_written_shown_and_replayed(files, cpsched, out):
 def test_it_is_of_a_dispatcher_inside_another_too(files, cpsched):
     """As long as one of them negotiates."""
     code, _, err = cpsched(
-        *SIMULATE, "-d", "try:dispatcher=dn-dbes", "--observe", "negotiation:file=n.jsonl"
+        *SIMULATE, "-d", "speculative:dispatcher=dn-dbes", "--observe", "negotiation:file=n.jsonl"
     )
     assert (code, err) == (0, "")
     assert cpsched("show", "negotiation", "n.jsonl")[0] == 0

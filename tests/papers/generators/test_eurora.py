@@ -156,7 +156,7 @@ def test_days_and_weeks_have_their_cycle(year):
 
 def queue_under_prb(workload):
     """Jobs waiting under prb with requested times: mean over time, and most at once."""
-    run = simulate(workload, systems.load("eurora"), dispatcher="prb", predictor=Requested())
+    run = simulate(workload, systems.load("eurora"), dispatcher="greedy", predictor=Requested())
     schedule = run.schedule
     assert not schedule.rejected
     submit, start = schedule.workload.submit, schedule.start

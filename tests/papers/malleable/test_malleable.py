@@ -113,7 +113,7 @@ def test_levels_never_give_more_than_there_is_nor_less_than_is_needed(rows, amou
 @given(
     kinds(),
     st.sampled_from(list(Strategy)),
-    st.sampled_from(["easy", "prb", "fifo", "conservative", "easy:priority=slowdown", "cph-0"]),
+    st.sampled_from(["easy", "greedy", "fifo", "conservative", "easy:order=slowdown", "cph-0"]),
     st.sampled_from([((8,),), ((1,),) * 8, ((3,), (5,))]),
 )
 def test_whatever_the_jobs_no_work_is_lost(workload, strategy, inner, nodes):

@@ -23,7 +23,7 @@ KB = 1024
 
 @pytest.fixture
 def mirror():
-    return Follower(EURORA, "prb")
+    return Follower(EURORA, "greedy")
 
 
 def same(mirror, slurm):
@@ -172,7 +172,7 @@ def test_a_job_that_runs_elsewhere_than_decided_is_an_error(slurm, mirror):
         slurm.advance(4)
         with pytest.raises(RunError, match=f"job {key} runs on node060, must run on node001"):
             follow(mirror, slurm)
-        mirror = Follower(EURORA, "prb")
+        mirror = Follower(EURORA, "greedy")
 
 
 def test_a_start_that_slurm_refuses_is_decided_again(slurm, mirror):

@@ -11,7 +11,7 @@ from cpsched.logs import read as read_log
 from cpsched.logs import write as write_log
 from cpsched.study import load_run
 from cpsched.study.bench import logset
-from cpsched.study.bench.logs import content_sha256
+from cpsched.study.bench.log_windows import content_sha256
 
 pytestmark = pytest.mark.slow
 
@@ -41,7 +41,7 @@ logs = ["archive"]
 [tracks.true]
 title = "the truth"
 predictors = { true = "actual" }
-dispatchers = { "EASY" = "easy", "EASY by urgency" = "easy-urgency" }
+dispatchers = { "EASY" = "easy", "EASY by WSEPT" = "easy-wsept" }
 
 [[logs]]
 name = "one"
@@ -88,7 +88,7 @@ class Mine(Dispatcher):
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """A folder with the set, and its one log that is brought."""
-    from cpsched.study.sources import Generated
+    from cpsched.study.inputs import Generated
 
     folder = tmp_path_factory.mktemp("set")
     site = Generated(generator="site", options=(("days", 2), ("jobs", 1000), ("seed", 3)))
@@ -96,7 +96,7 @@ def made(tmp_path_factory):
     (folder / "logs").mkdir()
     write_log(log, folder / "logs" / "archive.parquet")
     sha = content_sha256(folder / "logs" / "archive.parquet")
-    (folder / "v1.toml").write_text(SET.replace("{sha}", sha))
+    (folder / "v2.toml").write_text(SET.replace("{sha}", sha))
     return folder
 
 
@@ -121,9 +121,9 @@ def contents(folder):
 def test_what_is_in_a_set(small, bench, cpsched):
     code, out, err = bench()
     assert (code, err) == (0, "")
-    assert "Set v1: 4 of 4 logs at hand" in out
+    assert "Set v2: 4 of 4 logs at hand" in out
     code, out, _ = cpsched("bench")
-    assert "Set v1: 3 of 4 logs at hand" in out
+    assert "Set v2: 3 of 4 logs at hand" in out
     assert "https://example.org/archive" in out
     told = json.loads(bench("--json")[1])
     assert [one["at_hand"] for one in told["logs"]] == [True] * 4
@@ -234,7 +234,7 @@ def test_bad_input_is_one_line(bench, cpsched, small, tmp_path):
             ("bench", "--out", str(tmp_path / "y"), "--track", "topology"),
             "--logs: none of the logs of these tracks is there",
         ),
-        (("bench", "--set", "v0"), "no set is called 'v0'; there are: v1"),
+        (("bench", "--set", "v0"), "no set is called 'v0'; there are: v2"),
         (("verify", str(tmp_path / "no")), "no"),
         (("bench", "--out", str(tmp_path / "x"), "-d", "sjf", "-d", "sjf"), "'sjf' is the name of"),
         (("bench", "--out", str(tmp_path / "x"), "-d", "fcfs"), "'fcfs' is the name of another"),

@@ -20,7 +20,7 @@ def test_by_hand():
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("dispatcher", ["fifo", "easy", "sjf", "easy-urgency", "prb"])
+@pytest.mark.parametrize("dispatcher", ["fifo", "easy", "sjf", "easy-wsept", "greedy"])
 def test_no_schedule_is_below(seed, dispatcher):
     rng = np.random.default_rng(seed)
     rows = np.stack(

@@ -14,7 +14,7 @@ def result(dispatcher, log, seed, factor, *, predictor="requested", lost=0, know
     own = 100.0 * (1 + len(log))
     counts = dict.fromkeys(FATES, 0) | {"simulated": 100, "killed": lost}
     return SimpleNamespace(
-        who=(dispatcher, predictor),
+        configuration=(dispatcher, predictor),
         dispatcher=dispatcher,
         workload=log,
         seed=seed,
@@ -48,8 +48,8 @@ def test_ratios_ranks_and_who_is_level():
         "nearly half": lambda log, seed: (0.45, 0.6, 0.47, 0.62, 0.5, 0.52)[log],
         "worse": lambda log, seed: 2.0,
     })  # fmt: skip
-    table = {one.who[0]: one for one in found.table()}
-    assert [one.who[0] for one in found.table()][-2:] == ["base", "worse"]
+    table = {one.configuration[0]: one for one in found.table()}
+    assert [one.configuration[0] for one in found.table()][-2:] == ["base", "worse"]
     half = table["half"].ratios
     assert half[SCORE].mean == pytest.approx((0.51 * 0.52) ** 0.5)
     assert half[LONGEST].mean == pytest.approx(half[SCORE].mean)
@@ -69,8 +69,8 @@ def test_who_loses_jobs_is_not_ranked_and_said_why():
         kills={"lost": 2},
     )
     last = found.table()[-1]
-    assert (last.who[0], last.rank, last.is_level) == ("kills", None, False)
-    assert last.lost["a"] == "2.0 % of the jobs are killed or cancelled instead of 0.0 %"
+    assert (last.configuration[0], last.rank, last.is_level) == ("kills", None, False)
+    assert last.lost_jobs["a"] == "2.0 % of the jobs are killed or cancelled instead of 0.0 %"
     assert [one.rank for one in found.table()][:2] == [1, 2]
 
 
@@ -102,7 +102,7 @@ def test_the_interval_of_a_rank_has_the_chance_of_its_logs():
     found = scores(
         {"base": lambda *_: 1.0, "fickle": lambda log, seed: 0.5 if log % 2 else 2.0}, logs=logs
     )
-    one = next(one for one in found.table() if one.who[0] == "fickle")
+    one = next(one for one in found.table() if one.configuration[0] == "fickle")
     assert one.rank == 1.5
     assert one.interval[0] == pytest.approx(1.25, abs=0.06)
     assert one.interval[1] == pytest.approx(1.75, abs=0.06)

@@ -10,7 +10,13 @@ from cpsched.errors import ConfigError
 from cpsched.model.prediction import Prediction, RuntimePredictor
 from cpsched.simulation.simulator import Simulator
 from cpsched.study.prediction.evaluation import evaluate, to_columns
-from cpsched.study.prediction.replay import Replay, Starts, starts_of, that_ran, unmapped
+from cpsched.study.prediction.replay import (
+    JobStarts,
+    PredictorReplay,
+    started_jobs,
+    starts_of,
+    unmapped,
+)
 from cpsched.systems.mapping import fit
 from cpsched.util.spec import build
 from cpsched.util.types import MISSING, Status
@@ -68,7 +74,7 @@ def test_order_of_events():
     )  # fmt: skip
     diary = Diary()
     fitted = fit(workload, machine((4,)))
-    Replay(fitted, workload.recorded_start, diary).run()
+    PredictorReplay(fitted, workload.recorded_start, diary).run()
     assert diary.lines == [
         (0, "submit", [0]),
         (0, "start", [0]),
@@ -109,11 +115,11 @@ def test_jobs_cancelled_before_they_started_teach_nothing():
     log = jobs(
         *rows, recorded_start=[0, MISSING, 5], cancel=[MISSING, 4, MISSING], dependency=[-1, -1, 1]
     )
-    found = that_ran(log)
+    found = started_jobs(log)
     assert found.job_id.tolist() == [log.job_id[0], log.job_id[2]]
     assert found.dependency.tolist() == [-1, -1]
     assert found.set_aside == (("cancelled before the start", 1),)
-    none = that_ran(jobs(*rows, cancel=[MISSING, 4, 9]))
+    none = started_jobs(jobs(*rows, cancel=[MISSING, 4, 9]))
     assert (len(none), none.set_aside) == (3, ())
     assert starts_of(fit(none, machine((1,)))).start.tolist() == [0, 5, 95]
 
@@ -212,7 +218,7 @@ def test_known_figures_of_kth_sp2(spec, shared):
 def test_starts_are_given_as_an_object():
     """Anybody's own starts can be scored."""
     fitted = sample(10)
-    starts = Starts(fitted.workload.submit, "mine", 0)
+    starts = JobStarts(fitted.workload.submit, "mine", 0)
     assert evaluate(fitted, starts, "last").rows.tolist() == list(range(10))
     assert np.array_equal(starts.start, fitted.workload.submit)
 

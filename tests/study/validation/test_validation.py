@@ -15,11 +15,11 @@ from cpsched.forecast import why_in_log
 from cpsched.logs.sacct.reasons import reasons_of
 from cpsched.simulation.simulate import simulate
 from cpsched.study.study_file import parse_study
-from cpsched.study.validation.check import check
 from cpsched.study.validation.differences import differences
-from cpsched.study.validation.downtime import as_csv, downtimes, told_of
+from cpsched.study.validation.downtime import as_csv, downtime_sentence, downtimes
+from cpsched.study.validation.errors import compare_starts
 from cpsched.study.validation.files import statement, write_files
-from cpsched.study.validation.measures import measure
+from cpsched.study.validation.validate import validate
 from cpsched.util.types import MISSING
 
 SYSTEM = site(4)
@@ -34,7 +34,9 @@ def recorded(dispatcher, lag=0):
 
 
 def fidelity_of(log, dispatcher="easy", **more):
-    return measure(simulate(log, systems.parse(SYSTEM), dispatcher=dispatcher).schedule, **more)
+    return compare_starts(
+        simulate(log, systems.parse(SYSTEM), dispatcher=dispatcher).schedule, **more
+    )
 
 
 def explain(fitted, **asked):
@@ -42,7 +44,7 @@ def explain(fitted, **asked):
 
 
 def checked_run(of, folder, **more):
-    return check(of, folder / "out", explain=explain, **more)
+    return validate(of, folder / "out", explain=explain, **more)
 
 
 def test_a_log_that_was_made_so_is_reproduced():
@@ -61,7 +63,7 @@ def test_a_log_that_was_made_so_is_reproduced():
 def test_errors_are_those_of_the_starts():
     log = recorded("fifo")
     schedule = simulate(log, systems.parse(SYSTEM), dispatcher="easy").schedule
-    found = measure(schedule)
+    found = compare_starts(schedule)
     error = schedule.start - log.recorded_start
     assert found.overall.bias == pytest.approx(error.mean())
     assert found.overall.mean_error == pytest.approx(np.abs(error).mean())
@@ -89,7 +91,7 @@ def test_jobs_without_both_starts_are_left_out_and_counted():
 
 def test_a_held_job_waits_from_its_submit_and_its_hold_is_told():
     log = jobs((0, 1, 5), begin=np.array([100]), recorded_start=np.array([103]))
-    found = measure(run(log, machine((1,)), "easy").schedule)
+    found = compare_starts(run(log, machine((1,)), "easy").schedule)
     assert (found.recorded.tolist(), found.simulated.tolist()) == ([103], [100])
     assert found.held.tolist() == [100]
     first, second, *_ = statement(found)
@@ -104,7 +106,7 @@ def test_a_held_job_waits_from_its_submit_and_its_hold_is_told():
 
 def test_attempts_of_a_job_are_not_so_many_jobs():
     log = jobs((0, 1, 5), (10, 1, 5), (20, 1, 5), (20, 1, 5), job_id=["7", "7#2", "7#3", "8"])
-    found = measure(
+    found = compare_starts(
         run(log.with_columns(recorded_start=log.submit), machine((4,)), "easy").schedule
     )
     assert (found.jobs, found.overall.jobs) == (2, 4)
@@ -113,19 +115,19 @@ def test_attempts_of_a_job_are_not_so_many_jobs():
 def test_the_jobs_that_differ_most_are_told_from_both_sides():
     log = recorded("fifo")
     schedule = simulate(log, systems.parse(SYSTEM), dispatcher="easy").schedule
-    found = measure(schedule)
-    told_of = list(differences(schedule, found, lambda job, time: f"{job} at {time}", 3))
-    assert len(told_of) == 3
+    found = compare_starts(schedule)
+    largest = list(differences(schedule, found, lambda job, time: f"{job} at {time}", 3))
+    assert len(largest) == 3
     worst = int(np.argsort(-np.abs(found.error), kind="stable")[0])
     job, early = log.job_id[worst], found.error[worst] < 0
-    assert told_of[0].title.startswith(f"job {job} (user ")
-    assert ("earlier" if early else "later") in told_of[0].title
+    assert largest[0].title.startswith(f"job {job} (user ")
+    assert ("earlier" if early else "later") in largest[0].title
     moment = min(schedule.start[worst], log.recorded_start[worst])
-    assert told_of[0].simulated == f"{job} at {moment}"
-    assert "cores were in use by recorded jobs" in told_of[0].recorded
+    assert largest[0].simulated == f"{job} at {moment}"
+    assert "cores were in use by recorded jobs" in largest[0].recorded
     # Nothing is told of a log that is reproduced.
     exact = simulate(recorded("easy"), systems.parse(SYSTEM), dispatcher="easy").schedule
-    assert list(differences(exact, measure(exact), lambda *_: "", 3)) == []
+    assert list(differences(exact, compare_starts(exact), lambda *_: "", 3)) == []
 
 
 @pytest.fixture
@@ -161,7 +163,7 @@ def test_jobs_of_the_beginning_are_simulated_and_not_compared(folder):
     late = checked_run(study(folder), folder, start=20_000)
     assert len(list((folder / "out" / "runs").iterdir())) == 1
     submit = whole.schedule.workload.submit
-    assert late.whole.overall.jobs == (submit >= 20_000).sum() < 400
+    assert late.validation.overall.jobs == (submit >= 20_000).sum() < 400
     with pytest.raises(ConfigError, match="measure-from: no job is submitted after that"):
         checked_run(study(folder), folder, start=10**9)
 
@@ -172,13 +174,15 @@ def test_repeats_say_how_far_chance_goes(folder):
     assert len(checked.repeats) == 2
     # Examples are told of the run in which nothing was moved.
     assert checked.differences == checked_run(study(folder), folder, examples=3).differences
-    said = list(statement(checked.whole, checked.repeats))
+    said = list(statement(checked.validation, checked.repeats))
     assert said[2].startswith("Chance: over 3 simulations, with submits moved by seconds, ")
-    assert not any(line.startswith("Chance") for line in statement(checked.whole))
+    assert not any(line.startswith("Chance") for line in statement(checked.validation))
     # What seconds can do a what-if must exceed.
-    far = replace(checked.repeats[0], simulated=checked.whole.overall.simulated + 7200, rank=0.0)
+    far = replace(
+        checked.repeats[0], simulated=checked.validation.overall.simulated + 7200, rank=0.0
+    )
     far = replace(far, within=(0.0, 0.0, 0.0))
-    said = list(statement(checked.whole, [far]))
+    said = list(statement(checked.validation, [far]))
     assert "The verdict depends on these seconds: " in said[2]
     # Twice the standard deviation of the two means, and twice that where directions count alone.
     assert any("2 h 50 min" in line or "5 h 39 min" in line for line in said[2:])
@@ -211,7 +215,7 @@ def test_a_machine_on_which_nothing_runs_while_jobs_wait_may_be_down():
     assert found == [(200, 9000)]
     table = as_csv(schedule, found).splitlines()
     assert table == ["node,from,to", f"{schedule.system.node_names[0]},200,9000"]
-    assert "in 1 interval of an hour or more, 2 h 27 min in all" in told_of(found)
+    assert "in 1 interval of an hour or more, 2 h 27 min in all" in downtime_sentence(found)
 
 
 #: Six jobs of a GPU each on two GPUs: Slurm let the last wait for a limit that is not simulated.

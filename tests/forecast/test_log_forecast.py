@@ -8,7 +8,7 @@ from tiny import jobs, machine
 
 from cpsched.errors import ConfigError, InfeasibleRequestError
 from cpsched.forecast.forecaster import Forecaster
-from cpsched.forecast.in_log import when_in_log
+from cpsched.forecast.log_forecast import when_in_log
 from cpsched.forecast.prequential import Prequential
 from cpsched.forecast.when_text import text
 from cpsched.logs.sacct import batch_script
@@ -74,14 +74,15 @@ def test_corrected_intervals_hold_what_they_promise():
     )  # fmt: skip
     run.run(range(100, 700, 3))
     run.finish()
-    assert len(run.told) > 100
-    start = np.array([one.start for one in run.told])
+    assert len(run.forecasts) > 100
+    start = np.array([one.start for one in run.forecasts])
     low, middle, high = (
-        np.array([one.starts.quantile(level)[0] for one in run.told]) for level in (0.1, 0.5, 0.9)
+        np.array([one.starts.quantile(level)[0] for one in run.forecasts])
+        for level in (0.1, 0.5, 0.9)
     )
     coverage = ((low <= start) & (start <= high)).mean()
     assert 0.74 <= coverage <= 0.86
-    planned = np.array([one.raw.planned[0] for one in run.told])
+    planned = np.array([one.raw.planned[0] for one in run.forecasts])
     assert np.median(abs(middle - start)) < 0.8 * np.median(abs(planned - start))
 
 
@@ -193,7 +194,7 @@ def test_no_more_earlier_forecasts_are_made_than_wanted():
         forecaster=Forecaster(scenarios=2),
     )  # fmt: skip
     run.judge(int(workload.submit[-1]), 5)
-    assert 1 <= len(run.told) <= 5
+    assert 1 <= len(run.forecasts) <= 5
 
 
 def test_a_time_in_which_the_job_hardly_ends_is_no_advice():

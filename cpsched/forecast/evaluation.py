@@ -16,10 +16,10 @@ from cpsched.util.words import counted, duration
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cpsched.forecast.replay import Replay
+    from cpsched.forecast.replay import ForecastReplay
     from cpsched.util.types import FloatArray
 
-#: What :class:`Judged` calls the two scores, and what people read.
+#: What :class:`ForecasterScores` calls the two scores, and what people read.
 SCORES = {"interval_score": "interval score", "crps": "CRPS"}
 
 
@@ -45,7 +45,7 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class ForecasterScores:
     """
     How good a forecaster was.
 
@@ -71,67 +71,67 @@ class Judged:
     crps: Score
 
 
-def judge(found: Replay, seed: int) -> list[Judged]:
+def score_forecasters(replay: ForecastReplay, seed: int) -> list[ForecasterScores]:
     """Return how good each forecaster was, ours first; ``seed`` is that of the intervals."""
-    wait = found.wait
-    bounds = {name: (_quantile(said, ALPHA / 2), _quantile(said, 1 - ALPHA / 2))
-              for name, said in found.said.items()}  # fmt: skip
+    wait = replay.wait
+    bounds = {name: (_quantile(waits, ALPHA / 2), _quantile(waits, 1 - ALPHA / 2))
+              for name, waits in replay.waits.items()}  # fmt: skip
     scores = {
         "interval_score": {name: interval_score(*ends, wait) for name, ends in bounds.items()},
-        "crps": {name: crps(said, wait) for name, said in found.said.items()},
+        "crps": {name: crps(waits, wait) for name, waits in replay.waits.items()},
     }
-    told: dict[str, dict[str, Score]] = {name: {} for name in found.said}
+    scores_of: dict[str, dict[str, Score]] = {name: {} for name in replay.waits}
     for kind, by_name in scores.items():
         best = min(TRIVIAL, key=lambda name: float(by_name[name].mean()))
         for name, values in by_name.items():
-            told[name][kind] = Score(
+            scores_of[name][kind] = Score(
                 mean_s=float(values.mean()),
                 ratio=float(values.mean() / max(by_name[best].mean(), 1e-9)),
                 interval=ratio_interval(values, by_name[best], seed),
                 best=best,
             )
     return [
-        Judged(
+        ForecasterScores(
             forecaster=name,
             forecasts=len(wait),
             coverage=float(((low <= wait) & (wait <= high)).mean()),
             width_s=float((high - low).mean()),
-            **told[name],
+            **scores_of[name],
         )
         for name, (low, high) in bounds.items()
     ]
 
 
-def _quantile(said: FloatArray, level: float) -> FloatArray:
+def _quantile(waits: FloatArray, level: float) -> FloatArray:
     """Return a quantile of S values of equal probability, value i at ``(i + 1/2) / S``."""
-    found: FloatArray = np.quantile(said, level, axis=1, method="hazen")
-    return found
+    quantile: FloatArray = np.quantile(waits, level, axis=1, method="hazen")
+    return quantile
 
 
-def as_data(found: Replay, judged: list[Judged]) -> dict[str, Any]:
+def as_data(replay: ForecastReplay, all_scores: list[ForecasterScores]) -> dict[str, Any]:
     """Return what was found in plain types."""
     return {
-        "jobs": found.asked,
-        "waited": found.waited,
-        "left_out": {"never_started": found.unknown, "too_early": found.early},
-        "forecasters": [asdict(one) for one in judged],
+        "jobs": replay.considered,
+        "waited": replay.waited,
+        "left_out": {"never_started": replay.unknown, "too_early": replay.early},
+        "forecasters": [asdict(scores) for scores in all_scores],
     }
 
 
-def text(found: Replay, judged: list[Judged], width: int) -> str:
+def text(replay: ForecastReplay, all_scores: list[ForecasterScores], width: int) -> str:
     """Return what was found as lines, without a newline at the end."""
-    return "\n".join([_table(judged).text(width), "", *_sentences(found, judged, width)])
+    return "\n".join([_table(all_scores).text(width), "", *_sentences(replay, all_scores, width)])
 
 
-def _table(judged: list[Judged]) -> Table:
+def _table(all_scores: list[ForecasterScores]) -> Table:
     columns = [
-        Column("forecaster", "", tuple(one.forecaster for one in judged)),
-        Column("forecasts", "", tuple(one.forecasts for one in judged)),
-        Column("coverage", "", tuple(f"{one.coverage:.0%}" for one in judged)),
-        Column("mean width", "", tuple(duration(round(one.width_s)) for one in judged)),
+        Column("forecaster", "", tuple(of.forecaster for of in all_scores)),
+        Column("forecasts", "", tuple(of.forecasts for of in all_scores)),
+        Column("coverage", "", tuple(f"{of.coverage:.0%}" for of in all_scores)),
+        Column("mean width", "", tuple(duration(round(of.width_s)) for of in all_scores)),
     ]
     for key, head in SCORES.items():
-        scores = [getattr(one, key) for one in judged]
+        scores = [getattr(of, key) for of in all_scores]
         columns += [
             Column(head, "", tuple(duration(round(score.mean_s)) for score in scores)),
             Column("", "", tuple(_ratio(score) for score in scores), joined=True),
@@ -144,7 +144,7 @@ def _ratio(score: Score) -> str:
     return f"×{score.ratio:.2f}" + ("" if low == high else f" ({low:.2f} to {high:.2f})")
 
 
-def _verdict(ours: Judged) -> str:
+def _verdict(ours: ForecasterScores) -> str:
     """Say whether a coverage differs from the promised 80 % by more than chance."""
     apart = ours.coverage - (1 - ALPHA)
     # Two standard errors; neighbouring forecasts are not independent, so this says little enough.
@@ -153,30 +153,34 @@ def _verdict(ours: Judged) -> str:
     return ": they are too narrow on this log" if apart < 0 else ": they are too wide on this log"
 
 
-def _sentences(found: Replay, judged: list[Judged], width: int) -> Iterator[str]:
+def _sentences(
+    replay: ForecastReplay, all_scores: list[ForecasterScores], width: int
+) -> Iterator[str]:
     for key, name in SCORES.items():
-        score = getattr(judged[0], key)
+        score = getattr(all_scores[0], key)
         low, high = score.interval
         verdict = (
             "better than" if high < 1 else "worse than" if low > 1 else "not clearly different from"
         )
-        said = f"By {name}, '{OURS}' is {verdict} the best trivial forecaster ('{score.best}'):"
-        yield from wrap(f"{said} {_ratio(score)}.", width)
+        comparison = (
+            f"By {name}, '{OURS}' is {verdict} the best trivial forecaster ('{score.best}'):"
+        )
+        yield from wrap(f"{comparison} {_ratio(score)}.", width)
     yield from wrap(
-        f"{judged[0].coverage:.0%} of the starts are within its 80 % intervals"
-        f"{_verdict(judged[0])}.",
+        f"{all_scores[0].coverage:.0%} of the starts are within its 80 % intervals"
+        f"{_verdict(all_scores[0])}.",
         width,
     )
-    left = [f"{counted(found.unknown, 'forecast')} of jobs that never started"] * bool(
-        found.unknown
+    left = [f"{counted(replay.unknown, 'forecast')} of jobs that never started"] * bool(
+        replay.unknown
     )
-    left += [f"{counted(found.early, 'forecast')} before all could say something"] * bool(
-        found.early
+    left += [f"{counted(replay.early, 'forecast')} before all could say something"] * bool(
+        replay.early
     )
     yield from wrap(
-        f"{found.waited:,} of {counted(found.asked, 'job')} had to wait; a sample was forecast at"
-        f" submit{', left out: ' + ' and '.join(left) if left else ''}. Lower scores are better;"
-        " ratios are to the best trivial forecaster, with 95 % intervals over blocks of"
+        f"{replay.waited:,} of {counted(replay.considered, 'job')} had to wait; a sample was"
+        f" forecast at submit{', left out: ' + ' and '.join(left) if left else ''}. Lower scores"
+        " are better; ratios are to the best trivial forecaster, with 95 % intervals over blocks of"
         " neighbouring forecasts.",
         width,
     )

@@ -1,4 +1,4 @@
-"""``plan``: a plan of the whole queue, on the pool and on nodes."""
+"""``lookahead``: a plan of the whole queue, on the pool and on nodes."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from recorded import Plans
 from tiny import jobs, machine, run, starts
 
 from cpsched.cp import stats
-from cpsched.cp.plan import WholeQueue
+from cpsched.cp.lookahead import Lookahead
 from cpsched.engine.machine import Machine
 from cpsched.kernels import costs, pool
 from cpsched.papers.generators.eurora import EURORA, EuroraOptions
@@ -31,7 +31,7 @@ def eurora():
 
 def test_what_is_recorded_adds_up(eurora):
     """Every decision is of one kind, and where plans are made there are five or six of them."""
-    done = run(eurora, None, "plan", "actual")
+    done = run(eurora, None, "lookahead", "actual")
     assert not verify(done.schedule)
     found = done.decisions
     planned = found[stats.PLANNED]
@@ -43,7 +43,7 @@ def test_what_is_recorded_adds_up(eurora):
 
 def test_with_true_runtimes_it_beats_easy_by_far(eurora):
     """A plan for everybody, deterministic: not a matter of luck or of the machine's mood."""
-    ours, easy = (run(eurora, None, name, "actual").schedule for name in ("plan", "easy"))
+    ours, easy = (run(eurora, None, name, "actual").schedule for name in ("lookahead", "easy"))
 
     def cost(schedule):
         wait = schedule.start - schedule.workload.submit
@@ -61,7 +61,7 @@ def test_a_plan_waits_for_the_short_job_that_a_list_would_hold_up():
         core 1-2 |xxxxxxxxxx|..|AAAAAAAAAA      its own 2 s
     """
     busy, wide, short = (100, 2, 10), (101, 4, 100), (102, 3, 2)
-    found = starts(jobs(busy, wide, short), machine((4,)), "plan", "actual")
+    found = starts(jobs(busy, wide, short), machine((4,)), "lookahead", "actual")
     assert found[-2:] == [112, 110]
 
 
@@ -71,7 +71,7 @@ def test_what_happens_is_never_worse_than_what_was_planned():
     sizes = zip(rng.integers(1, 5, 40).tolist(), rng.integers(5, 300, 40).tolist(), strict=True)
     late = [(100, units, runtime) for units, runtime in sizes]
     seen = Plans()
-    found = run(jobs(*late), machine((4,)), "plan:arrivals=0", "actual", [seen])
+    found = run(jobs(*late), machine((4,)), "lookahead:arrivals=0", "actual", [seen])
     start, runtime = found.schedule.start, found.schedule.workload.runtime
     plan = next(plan for now, plan in seen.plans if now == 100)
 
@@ -87,11 +87,11 @@ def test_what_happens_is_never_worse_than_what_was_planned():
 
 def test_very_long_requests_are_planned_without_overflow():
     rows = [(0, 3, 10, 10**12) for _ in range(12)]
-    assert starts(jobs(*rows), machine((4,)), "plan") == [10 * turn for turn in range(12)]
+    assert starts(jobs(*rows), machine((4,)), "lookahead") == [10 * turn for turn in range(12)]
 
 
 def test_equal_runs_are_equal(eurora):
-    first, second = (run(eurora, None, "plan").schedule for _ in range(2))
+    first, second = (run(eurora, None, "lookahead").schedule for _ in range(2))
     assert np.array_equal(first.start, second.start)
     assert np.array_equal(first.segments.node, second.segments.node)
 
@@ -109,7 +109,7 @@ def test_a_job_that_only_one_node_can_hold_gets_its_turn():
     position = rows.index((101, 1, 50, 50))
     request = [[4 if index == position else 1] for index in range(len(rows))]
     workload = jobs(*rows, request=request)
-    spec = "plan:patience=2000,allocator=balanced"
+    spec = "lookahead:aging=2000,allocator=balanced"
     assert starts(workload, machine((4,), (4,)), spec)[position] < 3000
 
 
@@ -128,7 +128,7 @@ def waiting_job(handle, submit, user):
 
 def test_arrivals_are_those_submitted_last_whatever_their_handles():
     system = machine((4,))
-    seen = WholeQueue(arrivals=3)
+    seen = Lookahead(arrivals=3)
     seen.reset(system, 0)
     state = Machine(system)
     for now, handle in ((0, 900), (10, 5), (20, 17), (30, 3)):
@@ -154,7 +154,7 @@ def test_with_nothing_running_something_starts():
     )
     nodes = [(1, 0, 2), (1, 0, 2), (3, 0, 6), (4, 1, 3)]
     system = machine(*nodes, resources=("core", "gpu", "mem"))
-    done = run(workload, system, "plan:allocator=balanced")
+    done = run(workload, system, "lookahead:allocator=balanced")
     assert verify(done.schedule) == []
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.dispatch.contract import WaitReason
-from cpsched.forecast.explanation import Waiting
-from cpsched.forecast.room import Fitting, node_list
+from cpsched.forecast.explanation import WaitCause
+from cpsched.forecast.free_capacity import Fitting, node_list
 from cpsched.kernels import placing
 
 if TYPE_CHECKING:
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 _MOST_PRUNED = 256
 
 
-def why_waiting(context: DecisionContext) -> Waiting:
+def why_waiting(context: DecisionContext) -> WaitCause:
     """Say why a waiting job is not among those started."""
     fitting = Fitting(context.view, context.row)
-    room = fitting.room(context.view.free)
+    capacity = fitting.free_capacity(context.view.free)
     fits_after = fitting.place(context.free_after) is not None
     ahead: OtherJob | None = None
     note: str | None
@@ -32,22 +32,22 @@ def why_waiting(context: DecisionContext) -> Waiting:
     note = never or context.dispatcher.wait_note(context.row)
     if note:
         reason = WaitReason.NEVER if never else WaitReason.LIMIT
-    elif not room.fits:
+    elif not capacity.fits:
         reason = WaitReason.NO_ROOM
     elif (note := _unconsidered(context)) is not None:
         derived = WaitReason.NOT_CONSIDERED
-        reason, ahead = _as_told(context, derived), context.first_ahead()
+        reason, ahead = _reason_of_dispatcher(context, derived), context.first_ahead()
     elif not fits_after:
         reason = WaitReason.OTHERS_START
     else:
-        reason, ahead = _held_back(context, fitting)
+        reason, ahead = _why_passed_over(context, fitting)
     needed, could_start = ([], None) if fits_after else waits_for(context, fitting)
     reserved = context.reserved.get(context.handle)
     nodes = None if reserved is None else reserved.nodes
     names = context.view.system.node_names
-    return Waiting(
+    return WaitCause(
         reason=reason,
-        room=room,
+        room=capacity,
         before=_starting(context, fitting) if reason is WaitReason.OTHERS_START else (),
         ahead=ahead,
         waits_for=tuple(needed),
@@ -70,12 +70,14 @@ def _unconsidered(context: DecisionContext) -> str | None:
     return note if note or (considered is not None and row not in considered) else None
 
 
-def _as_told(context: DecisionContext, derived: WaitReason) -> WaitReason:
+def _reason_of_dispatcher(context: DecisionContext, derived: WaitReason) -> WaitReason:
     """Return the dispatcher's reason where it has a better one than what follows."""
     return context.dispatcher.wait_reason(context.shown, context.decision, context.row, derived)
 
 
-def _held_back(context: DecisionContext, fitting: Fitting) -> tuple[WaitReason, OtherJob | None]:
+def _why_passed_over(
+    context: DecisionContext, fitting: Fitting
+) -> tuple[WaitReason, OtherJob | None]:
     """
     Say why a job that fits beside all starting jobs does not start, and which job is in its way.
     """
@@ -88,7 +90,7 @@ def _held_back(context: DecisionContext, fitting: Fitting) -> tuple[WaitReason, 
         derived = WaitReason.ORDER
     else:
         derived = WaitReason.PLANNED_LATER
-    reason = _as_told(context, derived)
+    reason = _reason_of_dispatcher(context, derived)
     if reason is WaitReason.RESERVATION:
         return reason, delays
     return reason, context.first_ahead() if reason is WaitReason.ORDER else None
@@ -96,13 +98,13 @@ def _held_back(context: DecisionContext, fitting: Fitting) -> tuple[WaitReason, 
 
 def _starting(context: DecisionContext, fitting: Fitting) -> tuple[OtherJob, ...]:
     """Return the jobs that start now on nodes that this job may use, in the dispatcher's order."""
-    found = []
+    starting = []
     for start in context.starts:
         node = start.allocation.node
         if fitting.eligible[node].any():
             row, now = context.row_of[start.handle], context.view.now
-            found.append(context.other(row, now, context.end_of(row, now), node))
-    return tuple(sorted(found, key=lambda job: job.rank or 0))
+            starting.append(context.other(row, now, context.end_of(row, now), node))
+    return tuple(sorted(starting, key=lambda job: job.rank or 0))
 
 
 def waits_for(context: DecisionContext, fitting: Fitting) -> tuple[list[OtherJob], int | None]:
@@ -112,27 +114,27 @@ def waits_for(context: DecisionContext, fitting: Fitting) -> tuple[list[OtherJob
     Jobs end when expected and no other job starts. Jobs whose end makes no difference are left out,
     the earliest first.
     """
-    held = [one for one in context.holdings() if fitting.eligible[one.node].any()]
-    held.sort(key=lambda one: (one.end, one.row))
+    holdings = [holding for holding in context.holdings() if fitting.eligible[holding.node].any()]
+    holdings.sort(key=lambda holding: (holding.end, holding.row))
     free = context.free_after.copy()
     needed = 0
-    while fitting.place(free) is None and needed < len(held):
+    while fitting.place(free) is None and needed < len(holdings):
         # All jobs that end in the same second make room together.
-        end = held[needed].end
-        while needed < len(held) and held[needed].end == end:
-            free[held[needed].node] += held[needed].amount
+        end = holdings[needed].end
+        while needed < len(holdings) and holdings[needed].end == end:
+            free[holdings[needed].node] += holdings[needed].amount
             needed += 1
     if fitting.place(free) is None:
         return [], None
-    kept = []
-    for one in held[:needed]:
+    in_the_way = []
+    for holding in holdings[:needed]:
         if needed <= _MOST_PRUNED:
-            free[one.node] -= one.amount
+            free[holding.node] -= holding.amount
             if fitting.place(free) is not None:
                 continue
-            free[one.node] += one.amount
-        kept.append(context.other(one.row, one.start, one.end, one.node))
-    return kept, held[needed - 1].end
+            free[holding.node] += holding.amount
+        in_the_way.append(context.other(holding.row, holding.start, holding.end, holding.node))
+    return in_the_way, holdings[needed - 1].end
 
 
 #: This many planned jobs are checked, the earliest first.
@@ -150,18 +152,20 @@ def delayed(context: DecisionContext, fitting: Fitting) -> OtherJob | None:
     """
     until = context.end_of(context.row, context.view.now)
     planned = sorted(
-        (one.start, at, one)
-        for at, one in enumerate(context.reserved.values())
-        if one.start < until and one.handle != context.handle and one.handle in context.row_of
+        (reservation.start, at, reservation)
+        for at, reservation in enumerate(context.reserved.values())
+        if reservation.start < until
+        and reservation.handle != context.handle
+        and reservation.handle in context.row_of
     )[:_MOST_PLANNED]
     if not planned:
         return None
     future = _Future(context, [start for start, _, _ in planned])
-    for start, _, one in planned:
-        row = context.row_of[one.handle]
-        future.reserve(row, start, context.end_of(row, start), one.nodes, one.units)
-        if not future.has_room(fitting):
-            return context.other_reserved(row, one)
+    for start, _, reservation in planned:
+        row = context.row_of[reservation.handle]
+        future.reserve(row, start, context.end_of(row, start), reservation.nodes, reservation.units)
+        if not future.fits(fitting):
+            return context.other_reserved(row, reservation)
     return None
 
 
@@ -173,8 +177,8 @@ class _Future:
         self._view = view
         self.times: IntArray = np.unique(np.asarray([view.now, *starts], dtype=np.int64))
         self.levels: IntArray = np.repeat(context.free_after[None], len(self.times), axis=0)
-        for held in context.holdings():
-            self.levels[np.ix_(self.times >= held.end, held.node)] += held.amount
+        for holding in context.holdings():
+            self.levels[np.ix_(self.times >= holding.end, holding.node)] += holding.amount
         self.sums: IntArray = self.levels.sum(axis=1)
 
     def reserve(
@@ -216,7 +220,7 @@ class _Future:
         )
         return allocator.allocation(self._view, row, takes) if fits else None
 
-    def has_room(self, fitting: Fitting) -> bool:
+    def fits(self, fitting: Fitting) -> bool:
         """Whether a job fits from now until its end."""
         enough = bool((self.sums.min(axis=0) >= fitting.demand).all())
         return enough and fitting.place(self.levels.min(axis=0)) is not None

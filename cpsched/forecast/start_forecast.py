@@ -17,7 +17,7 @@ NO_LIMIT = 365 * 86400
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Starts:
+class StartForecast:
     """
     The starts of n jobs in S scenarios of equal probability.
 
@@ -42,8 +42,8 @@ class Starts:
     @property
     def second(self) -> IntArray:
         """The starts of each job, sorted, shape ``(S, n)``."""
-        found: IntArray = np.sort(self.scenario, axis=0)
-        return found
+        seconds: IntArray = np.sort(self.scenario, axis=0)
+        return seconds
 
     def quantile(self, level: float) -> IntArray:
         """
@@ -57,8 +57,8 @@ class Starts:
         below, above = second[low], second[min(low + 1, last)]
         between = below + np.round(share * (above - below)).astype(np.int64)
         never = (above == NEVER) & (share > 0) & (below != NEVER)
-        found: IntArray = np.where(never, below if share < 0.5 else above, between)
-        return found
+        seconds: IntArray = np.where(never, below if share < 0.5 else above, between)
+        return seconds
 
     def chance_by(self, deadline: int) -> FloatArray:
         """Return the probability that each job has started by a second, shape ``(n,)``."""

@@ -1,5 +1,5 @@
 """
-``plan``: follow a plan of the whole queue, made again at every decision.
+``lookahead``: follow a plan of the whole queue, made again at every decision.
 
 For exact or nearly exact runtime estimates: there it has a quarter to an eighth of EASY's mean
 bounded slowdown. With requested times no plan survives the next job that ends early. The cheapest
@@ -40,38 +40,39 @@ if TYPE_CHECKING:
     from cpsched.dispatch.allocators import Allocator
     from cpsched.model.system import System
     from cpsched.model.view import View
+    from cpsched.util.spec import Seconds
     from cpsched.util.types import BoolArray, IntArray
 
 
-class WholeQueue(Dispatcher):
+class Lookahead(Dispatcher):
     """
     Plans every waiting job as if predicted runtimes were true, and starts what the plan starts now.
 
     Parameters
     ----------
-    patience
+    aging
         Seconds of waiting after which a wait costs much more than it slows a job down, with the
-        fourth power of the wait; see ``docs/background/urgency.md``.
+        fourth power of the wait; see ``docs/background/wsept.md``.
     arrivals
         How many of the last arrivals are planned once more, after the waiting jobs.
     allocator
         Name of the allocator.
     """
 
-    name = "plan"
+    name = "lookahead"
     family = "plans"
     good_for = "runtimes that are known: the lowest slowdowns there are"
     goes_wrong_when = "runtimes are only estimates, which it treats as exact, or queues are long"
     allocator: Allocator
 
     def __init__(
-        self, patience: int = 64800, arrivals: int = 10, allocator: str = "first-fit"
+        self, aging: Seconds = 64800, arrivals: int = 10, allocator: str = "first-fit"
     ) -> None:
-        check_range("patience", patience, 1, 2**40)
+        check_range("aging", aging, 1, 2**40)
         check_range("arrivals", arrivals, 0, 10_000)
         self.allocator = make_allocator(allocator)
         self.arrivals = RecentArrivals(arrivals)
-        self._patience = patience
+        self._aging = aging
         #: Start that the last plan had for each job, by handle: its order is tried next.
         self._last: dict[int, int] = {}
 
@@ -143,7 +144,7 @@ class WholeQueue(Dispatcher):
             start = pool.list_plan(
                 join([order, behind]), duration, demand, ready, state.times, state.level
             )
-            costs.append(float(plan_cost(start, duration, submit, float(self._patience))))
+            costs.append(float(plan_cost(start, duration, submit, float(self._aging))))
         return costs
 
     def state(self) -> Mapping[str, Any]:

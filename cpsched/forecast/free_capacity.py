@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.dispatch.allocators import FirstFit
-from cpsched.forecast.explanation import Demand, Place, Room
+from cpsched.forecast.explanation import Demand, FreeCapacity, NodeUnits
 from cpsched.model.jobtable import JobTable
 from cpsched.model.node_sets import unit_capacity
 from cpsched.util.node_lists import fold
@@ -55,35 +55,35 @@ class Fitting:
         """Return where the job fits if it is alone; None if it does not."""
         return self.allocator.place(self.view, self.row, free)
 
-    def room(self, free: IntArray) -> Room:
+    def free_capacity(self, free: IntArray) -> FreeCapacity:
         """Return how much of the job fits on the nodes, given what is free, ``(N, R)``."""
         by_kind = self._units_by_kind(free)
-        held: IntArray = by_kind.min(axis=1)
+        fitting_units: IntArray = by_kind.min(axis=1)
         if self.exclusive:
-            held[(free != self.view.system.capacity).any(axis=1)] = 0
-        total = min(int(held.sum()), self.units)
+            fitting_units[(free != self.view.system.capacity).any(axis=1)] = 0
+        total = min(int(fitting_units.sum()), self.units)
         resources = self._resources(free, by_kind.sum(axis=0))
         fits = self.place(free) is not None
         names = self.view.system.node_names
-        return Room(
+        return FreeCapacity(
             fits=fits,
             units=total,
             short=self.units - total,
             resources=resources,
-            places=places(names, np.flatnonzero(held), held[held > 0]),
-            obstacle="" if fits else self._obstacle(resources, held, free),
+            places=places(names, np.flatnonzero(fitting_units), fitting_units[fitting_units > 0]),
+            obstacle="" if fits else self._obstacle(resources, fitting_units, free),
         )
 
     def _units_by_kind(self, free: IntArray) -> IntArray:
         """Return the units each kind alone would allow on each node, shape ``(N, R)``."""
         limit = np.array([self.units])
-        held = [
+        units = [
             unit_capacity(
                 free[:, [kind]], self.request[None, [kind]], self.per_node[None, [kind]], limit
             )[0]
             for kind in range(len(self.request))
         ]
-        return np.stack(held, axis=1) * self.eligible[:, None]
+        return np.stack(units, axis=1) * self.eligible[:, None]
 
     def _resources(self, free: IntArray, units: IntArray) -> tuple[Demand, ...]:
         system = self.view.system
@@ -100,10 +100,12 @@ class Fitting:
             if self.demand[kind]
         )
 
-    def _obstacle(self, resources: Sequence[Demand], held: IntArray, free: IntArray) -> str:
+    def _obstacle(
+        self, resources: Sequence[Demand], fitting_units: IntArray, free: IntArray
+    ) -> str:
         """Say why the job does not fit on the free nodes, the narrowest reason first."""
-        missing = self.units - int(held.sum())
-        size = f"{int(held.sum()):,} of its {counted(self.units, 'unit')}"
+        missing = self.units - int(fitting_units.sum())
+        size = f"{int(fitting_units.sum()):,} of its {counted(self.units, 'unit')}"
         if missing > 0 and self.exclusive:
             idle = int(((free == self.view.system.capacity).all(axis=1) & self.eligible).sum())
             return f"it needs whole nodes, and the {idle:,} idle nodes it may use hold {size}"
@@ -112,23 +114,23 @@ class Fitting:
             return "; ".join(_shortage(kind, self.units) for kind in tight)
         if missing > 0:
             return f"enough of every resource is free, but not on the same nodes: they hold {size}"
-        return self._shape_obstacle(held)
+        return self._rule_obstacle(fitting_units)
 
-    def _shape_obstacle(self, held: IntArray) -> str:
+    def _rule_obstacle(self, fitting_units: IntArray) -> str:
         """Say which placement rule cannot be met though there is room for all units."""
-        usable = int((held > 0).sum())
+        usable = int((fitting_units > 0).sum())
         if usable < self.nodes_min:
             return (
                 f"it needs at least {self.nodes_min} nodes, but only {usable} have room for a unit"
             )
-        job, most = self.job, min(self.job.nodes_max, usable)
-        one, several = self.view.system.topology.group_words
+        job, max_nodes = self.job, min(self.job.nodes_max, usable)
+        group, groups = self.view.system.topology.group_words
         rules = [
-            f"on at most {most} nodes" if job.nodes_max < usable else "",
+            f"on at most {max_nodes} nodes" if job.nodes_max < usable else "",
             "with as many units on each" if job.split else "",
             "on consecutive nodes" if job.contiguous else "",
-            f"in segments of {job.segment} nodes in one {one} each" if job.segment > 1 else "",
-            f"in at most {counted(job.max_switches, one, several)}" if job.max_switches else "",
+            f"in segments of {job.segment} nodes in one {group} each" if job.segment > 1 else "",
+            f"in at most {counted(job.max_switches, group, groups)}" if job.max_switches else "",
         ]
         return f"there is room for its units, but not {', '.join(filter(None, rules))}"
 
@@ -146,10 +148,10 @@ def _shortage(kind: Demand, units: int) -> str:
     )
 
 
-def places(names: Sequence[str], nodes: IntArray, units: IntArray) -> tuple[Place, ...]:
+def places(names: Sequence[str], nodes: IntArray, units: IntArray) -> tuple[NodeUnits, ...]:
     """Return node lists with the units on each node, most units first."""
     return tuple(
-        Place(nodes=node_list(names, nodes[units == number]), units=int(number))
+        NodeUnits(nodes=node_list(names, nodes[units == number]), units=int(number))
         for number in np.unique(units)[::-1]
     )
 

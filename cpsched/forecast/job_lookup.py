@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from cpsched.errors import ConfigError
-from cpsched.forecast.explanation import Asked
+from cpsched.forecast.explanation import JobRequest
 from cpsched.util.types import MISSING, UNBOUNDED, Split
 from cpsched.util.words import brief, counted, duration
 
@@ -22,7 +22,7 @@ _MOST_COMPARED = 2000
 _MOST_TASKS = 5
 
 
-class Found(NamedTuple):
+class LoggedJob(NamedTuple):
     """
     A job that is asked about.
 
@@ -44,7 +44,7 @@ class Found(NamedTuple):
     rejected: str | None
 
 
-def find_job(fitted: Fitted, job_id: str, time: int) -> Found:
+def find_job(fitted: Fitted, job_id: str, time: int) -> LoggedJob:
     """
     Return the job of an id; of several, the one submitted last by a second is meant.
 
@@ -66,7 +66,7 @@ def find_job(fitted: Fitted, job_id: str, time: int) -> Found:
         )
     row, rejected = int(known[-1]), dict(fitted.rejected)
     handle = row - sum(other < row for other in rejected)
-    return Found(row, handle, len(rows), rejected.get(row))
+    return LoggedJob(row, handle, len(rows), rejected.get(row))
 
 
 def _missing(workload: Workload, job_id: str) -> str:
@@ -86,7 +86,7 @@ def _missing(workload: Workload, job_id: str) -> str:
     return f"none of the {len(workload):,} jobs read has the id {brief(job_id)}.{hint}"
 
 
-def asked(workload: Workload, row: int, predicted: int | None) -> Asked:
+def job_request(workload: Workload, row: int, predicted: int | None) -> JobRequest:
     """Return what is known about a job at submit."""
 
     def nonzero(values: Any) -> dict[str, int]:
@@ -99,7 +99,7 @@ def asked(workload: Workload, row: int, predicted: int | None) -> Asked:
         "exclusive": workload.exclusive[row],
     }
     nodes_max = int(workload.nodes_max[row])
-    return Asked(
+    return JobRequest(
         job_id=str(workload.job_id[row]),
         queue=label(workload.queue, row),
         user=label(workload.user, row),

@@ -23,8 +23,8 @@ from cpsched.cp.pool import Pool, add_pool, pool_of
 from cpsched.cp.solve import BuiltModel
 from cpsched.dispatch.backlog import OVERDUE
 from cpsched.dispatch.passes import decision_of, easy_pass, frozen, start_in_order
-from cpsched.dispatch.priority import Urgency, check_overdue
-from cpsched.dispatch.shadow import PLAN, REQUESTED
+from cpsched.dispatch.priority import Wsept, check_overdue
+from cpsched.dispatch.shadow import PREDICTED, REQUESTED
 from cpsched.errors import check_choice
 from cpsched.model.decision import Decision, PlannedStarts, Start
 from cpsched.model.jobtable import JobTable
@@ -47,7 +47,7 @@ LIMIT = 0.0003
 NOTHING_ELSE, ANY, EASY = FILLS = ("none", "any", "easy")
 
 
-class Cph(PlanningDispatcher[Pool]):
+class CpPool(PlanningDispatcher[Pool]):
     """
     Hybrid constraint programming: plan on the machine as one pool, then map to nodes.
 
@@ -60,39 +60,39 @@ class Cph(PlanningDispatcher[Pool]):
         What starts besides: ``none``, as in the thesis; ``any``: after what is planned for now, all
         that finds nodes, by priority; ``easy``: EASY's pass in that order, with a reservation for
         the first that finds none.
-    reserve
+    estimate
         Which runtimes that reservation is made of, with ``easy``; see
         :class:`~cpsched.dispatch.shadow.ReservationView`.
     constraint
         Rules of a site that no decision breaks, with ``and`` between them, such as ``core per user
         at most 64 and jobs of queue debug at most 4``.
     overdue
-        With ``search=urgency``, as for :class:`~cpsched.dispatch.priority.Urgency`: such jobs come
+        With ``search=wsept``, as for :class:`~cpsched.dispatch.priority.Wsept`: such jobs come
         before those planned for now.
     """
 
-    name = "cph"
+    name = "cp-pool"
     family = "constraint programming, after Remediani 2017"
     good_for = "rules of a site (constraint) with short waits; cph-0 to cph-3 are the thesis's"
-    goes_wrong_when = "computing time is limited: planned-easy is as good without the solver"
+    goes_wrong_when = "computing time is limited: easy-plan is as good without the solver"
 
     def __init__(
         self,
-        search: str = Urgency.name,
-        objective: str | Objective = Urgency.name,
+        search: str = Wsept.name,
+        objective: str | Objective = Wsept.name,
         window: int | None = WINDOW,
         limit: float | None = LIMIT,
         allocator: str = "first-fit",
         fill: str = EASY,
-        reserve: str = REQUESTED,
+        estimate: str = REQUESTED,
         constraint: str | None = None,
         overdue: float | None = OVERDUE,
     ) -> None:
         check_choice("fill", fill, FILLS)
         check_overdue(overdue)
-        reserve = reserve if fill == EASY else PLAN
-        super().__init__(search, objective, window, limit, allocator, reserve)
-        if isinstance(self.priority, Urgency):
+        estimate = estimate if fill == EASY else PREDICTED
+        super().__init__(search, objective, window, limit, allocator, estimate)
+        if isinstance(self.priority, Wsept):
             self.priority.overdue = overdue
         self.fill = fill
         self.fills = fill != NOTHING_ELSE
@@ -273,21 +273,21 @@ class Cph(PlanningDispatcher[Pool]):
         return kept
 
 
-class PlannedEasy(Cph):
+class EasyPlan(CpPool):
     """
-    EASY by urgency that begins with what a plan by likely runtimes starts now: Cph without solver.
+    EASY by WSEPT that begins with what a plan by likely runtimes starts now: CpPool without solver.
 
     EASY keeps the first job's nodes free for as long as others have requested. The plan reserves
     for all jobs, by how long they are likely to run, so that more of them start in time.
 
     Parameters
     ----------
-    window, allocator, fill, reserve, constraint, overdue
-        As for :class:`Cph`.
+    window, allocator, fill, estimate, constraint, overdue
+        As for :class:`CpPool`.
     """
 
-    name = "planned-easy"
-    good_for = "requested times: short waits, at two to three times EASY by urgency's computing"
+    name = "easy-plan"
+    good_for = "requested times: short waits, at two to three times EASY by WSEPT's computing"
     goes_wrong_when = "runtimes are known (plan is better then), or the longest waits matter most"
 
     def __init__(
@@ -295,7 +295,7 @@ class PlannedEasy(Cph):
         window: int | None = WINDOW,
         allocator: str = "first-fit",
         fill: str = EASY,
-        reserve: str = REQUESTED,
+        estimate: str = REQUESTED,
         constraint: str | None = None,
         overdue: float | None = OVERDUE,
     ) -> None:
@@ -304,7 +304,7 @@ class PlannedEasy(Cph):
             limit=None,
             allocator=allocator,
             fill=fill,
-            reserve=reserve,
+            estimate=estimate,
             constraint=constraint,
             overdue=overdue,
         )

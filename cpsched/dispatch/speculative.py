@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 TRIED, CUT = "tried", "tries_cut_short"
 
 
-class TryRuns(Wrapper):
+class Speculative(Wrapper):
     """
     Wraps another dispatcher, which at first sees long restartable jobs as short ones.
 
@@ -49,7 +49,7 @@ class TryRuns(Wrapper):
         and a try that is cut short needs it twice.
     """
 
-    name = "try"
+    name = "speculative"
     family = "around another dispatcher"
     good_for = "jobs may be killed and restarted, and many that ask for hours end within minutes"
     goes_wrong_when = "restarting is expensive, or runtimes are known: tried jobs run twice"
@@ -57,7 +57,7 @@ class TryRuns(Wrapper):
 
     def __init__(
         self,
-        dispatcher: str = "easy-urgency",
+        dispatcher: str = "easy-wsept",
         seconds: int = 300,
         least: int = 3600,
         share: float = 0.15,

@@ -75,7 +75,7 @@ class NodeProblem(Problem):
         return Near(timeline, requests, places_of(timeline, requests, self.listed.takes))
 
 
-class Cp(PlanningDispatcher[NodeProblem]):
+class CpNodes(PlanningDispatcher[NodeProblem]):
     """
     Pure constraint programming: plan starts and nodes together.
 
@@ -86,7 +86,7 @@ class Cp(PlanningDispatcher[NodeProblem]):
         plan.
     """
 
-    name = "cp"
+    name = "cp-nodes"
     family = "constraint programming, after Remediani 2017"
     keeps_places = False
     good_for = "the thesis's models on nodes; low slowdowns where runtimes are known (cp-1 to cp-3)"

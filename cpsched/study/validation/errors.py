@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched.errors import ConfigError
-from cpsched.metrics.fidelity import both_waits
 from cpsched.metrics.groups import groups_of, kinds_of
 from cpsched.metrics.outcomes import is_attempt
+from cpsched.metrics.validation import wait_pairs
 from cpsched.metrics.waits import MEANING as WAIT_MEANING
 from cpsched.study.record import FEWEST
 from cpsched.util.types import MISSING
@@ -18,13 +18,13 @@ from cpsched.util.types import MISSING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.metrics.fidelity import Measured, Waits
+    from cpsched.metrics.validation import WaitErrors, WaitPairs
     from cpsched.model.schedule import Schedule
     from cpsched.util.types import IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Fidelity:
+class Validation:
     """
     Recorded beside simulated; n jobs with both starts.
 
@@ -53,8 +53,8 @@ class Fidelity:
     recorded: IntArray
     simulated: IntArray
     held: IntArray
-    overall: Measured
-    groups: tuple[tuple[str, str, Measured], ...]
+    overall: WaitErrors
+    groups: tuple[tuple[str, str, WaitErrors], ...]
     left_out: dict[str, int]
     lag: int
     jobs: int
@@ -71,19 +71,20 @@ class Fidelity:
             "overall": asdict(self.overall),
             "wait": WAIT_MEANING,
             "groups": [
-                {"kind": kind, "group": name, **asdict(one)} for kind, name, one in self.groups
+                {"kind": kind, "group": name, **asdict(errors)}
+                for kind, name, errors in self.groups
             ],
             "left_out": self.left_out,
         }
 
 
-def measure(
+def compare_starts(
     schedule: Schedule,
     *,
     start: int | None = None,
     lag: int | None = 0,
     reasons: Mapping[str, str] | None = None,
-) -> Fidelity:
+) -> Validation:
     """
     Return how closely a schedule reproduces the starts that its log recorded.
 
@@ -93,7 +94,7 @@ def measure(
         Jobs submitted from this second on are compared; None: all.
     lag
         Seconds added to every simulated start, see
-        :func:`~cpsched.metrics.fidelity.both_waits`.
+        :func:`~cpsched.metrics.validation.wait_pairs`.
     reasons
         Why jobs waited in the record, by id, where that is known.
 
@@ -108,7 +109,7 @@ def measure(
     if not inside.any():
         raise ConfigError("no job is submitted after that", key="--measure-from")
     known, started = recorded != MISSING, schedule.start != MISSING
-    waits = both_waits(schedule, inside, lag)
+    waits = wait_pairs(schedule, inside, lag)
     left_out = {
         "without a recorded start": int((inside & ~known).sum()),
         "that can never start in the simulation": waits.missing,
@@ -122,12 +123,12 @@ def measure(
             where=workload.title,
         )
     rows = waits.rows
-    return Fidelity(
+    return Validation(
         rows=rows,
         recorded=waits.recorded,
         simulated=waits.simulated,
         held=waits.held,
-        overall=waits.measured(),
+        overall=waits.errors(),
         groups=tuple(_groups(schedule, waits, reasons or {})),
         left_out={reason: number for reason, number in left_out.items() if number},
         lag=waits.lag,
@@ -136,20 +137,20 @@ def measure(
 
 
 def _groups(
-    schedule: Schedule, waits: Waits, reasons: Mapping[str, str]
-) -> list[tuple[str, str, Measured]]:
+    schedule: Schedule, waits: WaitPairs, reasons: Mapping[str, str]
+) -> list[tuple[str, str, WaitErrors]]:
     rows, workload = waits.rows, schedule.workload
     kinds = kinds_of(schedule, rows, workload.runtime[rows])
     if reasons:
         kinds["reason"] = _recorded_reasons(workload.job_id[rows].tolist(), reasons)
-    return [(kind, name, waits.measured(own)) for kind, name, own in groups_of(kinds, FEWEST)]
+    return [(kind, name, waits.errors(own)) for kind, name, own in groups_of(kinds, FEWEST)]
 
 
 def _recorded_reasons(
     jobs: list[str], reasons: Mapping[str, str]
 ) -> tuple[IntArray, tuple[str, ...]]:
     """Return the reasons of jobs as codes, and what they mean."""
-    found = [reasons.get(job, "none recorded") for job in jobs]
-    values = tuple(dict.fromkeys(found))
+    names = [reasons.get(job, "none recorded") for job in jobs]
+    values = tuple(dict.fromkeys(names))
     code_of = {reason: code for code, reason in enumerate(values)}
-    return np.array([code_of[reason] for reason in found], dtype=np.int64), values
+    return np.array([code_of[reason] for reason in names], dtype=np.int64), values

@@ -32,7 +32,7 @@ _MODEL, _BEFORE = "{model}", "{before}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Submission:
+class BenchEntry:
     """
     An entry.
 
@@ -65,21 +65,21 @@ class Submission:
         path = folder / ENTRY
         section = Section.of_text(read_text(path), str(path))
         section.expect("name", "dispatcher", "predictor", "train")
-        found = cls(
+        entry = cls(
             name=section.text("name"),
             dispatcher=section.text("dispatcher", ""),
             predictor=section.text("predictor", ""),
             train=tuple(section.plain("train") or ()),
             code=folder.absolute(),
         )
-        if not (found.dispatcher or found.predictor):
+        if not (entry.dispatcher or entry.predictor):
             raise section.error("dispatcher", "is missing; give a dispatcher, a predictor or both")
-        if not all(isinstance(word, str) for word in found.train):
+        if not all(isinstance(word, str) for word in entry.train):
             raise section.error("train", "must be a list of words, as a command line has them")
-        learns = _MODEL in found.dispatcher + found.predictor
-        if learns != bool(found.train):
+        learns = _MODEL in entry.dispatcher + entry.predictor
+        if learns != bool(entry.train):
             raise section.error("train", "goes with {model} in the dispatcher or the predictor")
-        return found
+        return entry
 
     def digest(self) -> str:
         """Return twelve digits that stand for its code and its command."""
@@ -93,15 +93,15 @@ class Submission:
         """Return a digest of each module or package of its code, but for scripts that train."""
         if self.code is None:
             return {}
-        found = {}
+        digests = {}
         for path in sorted(self.code.iterdir()):
             files = sorted(path.rglob("*.py")) if path.is_dir() else [path]
             files = [file for file in files if file.suffix == ".py"]
             if files and path.name not in self.train and path.stem.isidentifier():
                 content = [str(file.relative_to(self.code)).encode() + b"\0" + file.read_bytes()
                            for file in files]  # fmt: skip
-                found[path.stem] = sha256(b"\0".join(content)).hexdigest()
-        return found
+                digests[path.stem] = sha256(b"\0".join(content)).hexdigest()
+        return digests
 
     def copied(self, folder: Path) -> Self:
         """Return the entry with its code copied into a folder, from where it is run."""
@@ -119,7 +119,7 @@ class Submission:
         there = [str(self.code)] if self.code else []
         given = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
         # They are run in folders of their own.
-        path = os.pathsep.join([*there, *(str(Path(one).absolute()) for one in given)])
+        path = os.pathsep.join([*there, *(str(Path(folder).absolute()) for folder in given)])
         return {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
 
     def trained(self, folder: Path, before: Path | None, model: str) -> Self:

@@ -31,7 +31,7 @@ SHORTEST = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class WaitErrors:
     """
     How closely the waits of some jobs are reproduced; seconds.
 
@@ -75,7 +75,7 @@ class Measured:
         simulated: IntArray,
         held: IntArray | None = None,
         missing: int = 0,
-    ) -> Measured:
+    ) -> WaitErrors:
         """
         Return it of the waits of some jobs, shape ``(n,)`` each, n at least 1.
 
@@ -124,10 +124,10 @@ class Measured:
         return "not"
 
 
-def _rank_correlation(one: IntArray, other: IntArray) -> float | None:
-    if not (np.ptp(one) and np.ptp(other)):
+def _rank_correlation(first: IntArray, second: IntArray) -> float | None:
+    if not (np.ptp(first) and np.ptp(second)):
         return None
-    return float(np.corrcoef(_ranks(one), _ranks(other))[0, 1])
+    return float(np.corrcoef(_ranks(first), _ranks(second))[0, 1])
 
 
 def _ranks(values: IntArray) -> FloatArray:
@@ -137,7 +137,7 @@ def _ranks(values: IntArray) -> FloatArray:
     return ranks
 
 
-class Waits(NamedTuple):
+class WaitPairs(NamedTuple):
     """
     Rows of the jobs with both starts, and waits in seconds, shape ``(n,)`` each.
 
@@ -152,13 +152,13 @@ class Waits(NamedTuple):
     lag: int
     missing: int = 0
 
-    def measured(self, own: BoolArray | IntArray | None = None) -> Measured:
+    def errors(self, own: BoolArray | IntArray | None = None) -> WaitErrors:
         """Return how closely the waits of some of the jobs are reproduced, or of all."""
         rows, missing = (slice(None), self.missing) if own is None else (own, 0)
-        return Measured.of(self.recorded[rows], self.simulated[rows], self.held[rows], missing)
+        return WaitErrors.of(self.recorded[rows], self.simulated[rows], self.held[rows], missing)
 
 
-def both_waits(schedule: Schedule, inside: BoolArray, lag: int | None = None) -> Waits:
+def wait_pairs(schedule: Schedule, inside: BoolArray, lag: int | None = None) -> WaitPairs:
     """
     Return recorded and simulated waits, both from submit to first start.
 
@@ -182,4 +182,4 @@ def both_waits(schedule: Schedule, inside: BoolArray, lag: int | None = None) ->
         at_once = late[(simulated == before) & (late <= AT_ONCE)]
         lag = int(np.median(at_once)) if len(at_once) else 0
     missing = int((inside & known & (schedule.outcome == JobOutcome.NEVER_STARTED)).sum())
-    return Waits(rows, recorded, simulated + lag, before, lag, missing)
+    return WaitPairs(rows, recorded, simulated + lag, before, lag, missing)

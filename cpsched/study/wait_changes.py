@@ -15,49 +15,53 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 #: Most groups named whose change is not certain: those whose waits change most in all.
-_MOST = 3
+_MAX_SHOWN = 3
 
 
-def who_pays(tables: Tables, place: str, about: tuple[str, str]) -> Iterator[str]:
+def wait_changes(tables: Tables, case: str, configuration: tuple[str, str]) -> Iterator[str]:
     """
     Yield in sentences which jobs wait less and which longer under a policy, by length and size.
 
     Parameters
     ----------
-    place
+    case
         ``workload on system``.
-    about
+    configuration
         Its dispatcher and predictor.
     """
     rows = [
         row
-        for row in tables.gains_about(place, about)
+        for row in tables.gains_about(case, configuration)
         if row["kind"] in ("length", "size") and abs(row["difference"]) >= NOTICED
     ]
-    told = {way: [row for row in rows if row["verdict"].startswith(way)] for way in (LOWER, HIGHER)}
-    who = about[0]
-    if told[LOWER]:
-        yield f"Under {who}, these wait less: {_listed(told[LOWER])}."
-    if told[HIGHER]:
-        yield f"These pay for it with longer waits: {_listed(told[HIGHER])}."
+    changed = {
+        way: [row for row in rows if row["verdict"].startswith(way)] for way in (LOWER, HIGHER)
+    }
+    dispatcher = configuration[0]
+    if changed[LOWER]:
+        yield f"Under {dispatcher}, these wait less: {_listed(changed[LOWER])}."
+    if changed[HIGHER]:
+        yield f"These pay for it with longer waits: {_listed(changed[HIGHER])}."
     unclear = sorted(
         (row for row in rows if not is_clear(row["verdict"])), key=lambda row: -abs(row["hours"])
     )
     if unclear:
-        left = len(unclear) - _MOST
+        left = len(unclear) - _MAX_SHOWN
         more = f"; and {counted(left, 'more group')}" if left > 0 else ""
-        yield f"Changed under {who}, but not for certain: {_listed(unclear[:_MOST])}{more}."
+        listed = _listed(unclear[:_MAX_SHOWN])
+        yield f"Changed under {dispatcher}, but not for certain: {listed}{more}."
 
 
 def _listed(rows: Sequence[Row]) -> str:
     """Return groups in words, those of one kind together."""
     kinds = {
-        row["kind"]: [_said(one) for one in rows if one["kind"] == row["kind"]] for row in rows
+        kind: [_in_words(row) for row in rows if row["kind"] == kind]
+        for kind in dict.fromkeys(row["kind"] for row in rows)
     }
-    return "; ".join(f"by {kind}, {'; '.join(said)}" for kind, said in kinds.items())
+    return "; ".join(f"by {kind}, {'; '.join(groups)}" for kind, groups in kinds.items())
 
 
-def _said(row: Row) -> str:
+def _in_words(row: Row) -> str:
     wait, base = (duration(round(row[f"{of}wait_mean_s"])) for of in ("", "base_"))
     ends = [row["difference_low"], row["difference_high"]]
     shown = "" if None in ends else " ({} to {})".format(*map(_signed, ends))

@@ -6,10 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from cpsched.errors import ConfigError
-from cpsched.forecast.asked import find_job
 from cpsched.forecast.forecaster import Forecaster
+from cpsched.forecast.job_lookup import find_job
 from cpsched.forecast.prequential import Prequential
-from cpsched.forecast.when import Answer, when
+from cpsched.forecast.when import QueueForecast, when
 from cpsched.model import columns as c
 from cpsched.simulation.simulate import Settings
 from cpsched.util.types import MISSING
@@ -34,7 +34,7 @@ def when_in_log(
     scenarios: int = 20,
     judged: int = 40,
     watch: Callable[[str, int, int], None] = lambda *_: None,
-) -> Answer:
+) -> QueueForecast:
     """
     Simulate up to a second and forecast when the jobs waiting then will start.
 
@@ -66,10 +66,10 @@ def when_in_log(
         raise ConfigError(
             f"is second {by:,}, must be after {time:,}, the moment asked about", key="--deadline"
         )
-    found = None if job is None else find_job(fitted, job, time)
-    if found is not None and found.rejected is not None:
+    logged = None if job is None else find_job(fitted, job, time)
+    if logged is not None and logged.rejected is not None:
         raise ConfigError(
-            f"job {brief(str(job))} can never run on this system: {found.rejected}", key="--job"
+            f"job {brief(str(job))} can never run on this system: {logged.rejected}", key="--job"
         )
     run = Prequential(
         fitted,
@@ -85,11 +85,11 @@ def when_in_log(
     run.forecaster.scenarios = scenarios
     run.forecaster.watch = partial(watch, "scenarios")
     present = run.present(time)
-    if found is not None:
-        _check_waits(present, found.handle)
+    if logged is not None:
+        _check_waits(present, logged.handle)
     return when(
         present,
-        None if found is None else found.handle,
+        None if logged is None else logged.handle,
         forecaster=run.forecaster,
         calibration=run.calibration,
         by=by,

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from cpsched.forecast.judged import as_data, judge, text
-from cpsched.forecast.replay import TRIVIAL, Replay
+from cpsched.forecast.evaluation import as_data, score_forecasters, text
+from cpsched.forecast.replay import TRIVIAL, ForecastReplay
 
 
 def test_the_best_trivial_forecaster_is_what_all_are_compared_with():
@@ -16,10 +16,10 @@ def test_the_best_trivial_forecaster_is_what_all_are_compared_with():
     names = list(TRIVIAL)
     said = {"cpsched forecast": always(90, 110), names[0]: always(150, 150)}
     said |= {name: always(3700, 3700) for name in names[1:]}
-    found = Replay(
-        job=["1"] * num, wait=np.full(num, 100.0), said=said, asked=300, waited=200, unknown=1, early=2
+    found = ForecastReplay(
+        job=["1"] * num, wait=np.full(num, 100.0), waits=said, considered=300, waited=200, unknown=1, early=2
     )  # fmt: skip
-    ours, near, far, _ = judge(found, 0)
+    ours, near, far, _ = score_forecasters(found, 0)
     assert (ours.forecasts, ours.coverage, ours.width_s) == (100, 1, 20)
     assert (near.coverage, near.width_s) == (0, 0)
     # 20 s wide; 50 s beside costs 500. By CRPS 10 - 20 / 4, and 50.

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from cpsched.errors import ConfigError
 from cpsched.study import carry_out, load_run
-from cpsched.study.sources import prepare, second_of
+from cpsched.study.inputs import prepare, second_of
 from cpsched.study.task import tasks_of
-from cpsched.study.validation.differences import Difference, differences
-from cpsched.study.validation.measures import Fidelity, measure
+from cpsched.study.validation.differences import StartDifference, differences
+from cpsched.study.validation.errors import Validation, compare_starts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from cpsched.metrics.fidelity import Measured
+    from cpsched.metrics.validation import WaitErrors
     from cpsched.model.schedule import Schedule
     from cpsched.simulation.settings import Settings
     from cpsched.study.campaign import Display
@@ -41,7 +41,7 @@ class Explain(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Check:
+class ValidationResult:
     """
     What came of a check.
 
@@ -49,7 +49,7 @@ class Check:
     ----------
     schedule, summary
         Of the run that is compared, and all its numbers.
-    whole
+    validation
         How closely it reproduces the log.
     lag
         Seconds from a decision to a start, part of every simulated start.
@@ -61,13 +61,13 @@ class Check:
 
     schedule: Schedule
     summary: Mapping[str, Any]
-    whole: Fidelity
+    validation: Validation
     lag: int
-    repeats: tuple[Measured, ...]
-    differences: tuple[Difference, ...]
+    repeats: tuple[WaitErrors, ...]
+    differences: tuple[StartDifference, ...]
 
 
-def check(
+def validate(
     study: Study,
     folder: Path,
     *,
@@ -78,7 +78,7 @@ def check(
     display: Display | None = None,
     reasons: Mapping[str, str] | None = None,
     again: bool = False,
-) -> Check:
+) -> ValidationResult:
     """
     Simulate a log, and compare.
 
@@ -120,12 +120,12 @@ def check(
     schedule = run.schedule
     start = second_of(schedule.workload, "--measure-from", start)
     reasons = reasons or {}
-    whole = measure(schedule, start=start, lag=None, reasons=reasons)
+    validation = compare_starts(schedule, start=start, lag=None, reasons=reasons)
     others = replace(study, seeds=study.seeds[1:])
     moved = [load_run(path).schedule for path in (carried(others) if others.seeds else ())]
     (task,) = tasks_of(as_recorded)
 
-    def said(job: str, time: int) -> str:
+    def explained(job: str, time: int) -> str:
         return explain(
             prepare(task.made_of),
             job=job,
@@ -135,11 +135,14 @@ def check(
             settings=task.settings,
         )
 
-    return Check(
+    return ValidationResult(
         schedule=schedule,
         summary=run.summary,
-        whole=whole,
-        lag=whole.lag,
-        repeats=tuple(measure(one, start=start, lag=whole.lag).overall for one in moved),
-        differences=tuple(differences(schedule, whole, said, examples, reasons)),
+        validation=validation,
+        lag=validation.lag,
+        repeats=tuple(
+            compare_starts(moved_schedule, start=start, lag=validation.lag).overall
+            for moved_schedule in moved
+        ),
+        differences=tuple(differences(schedule, validation, explained, examples, reasons)),
     )

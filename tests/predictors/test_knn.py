@@ -7,13 +7,13 @@ from cpsched.checks.predictor_tools import sample
 from cpsched.model.prediction import HORIZONS, LEVELS
 from cpsched.study.prediction.evaluation import evaluate
 from cpsched.study.prediction.replay import starts_of
-from predictors.jobs_alike import distributions
+from predictors.knn import distributions
 
 
 def test_quantiles_agree_with_chances_and_plans_with_requests():
     """A level up to the chance of a horizon is within it, one above is beyond; up to the request."""
     fitted = sample(600)
-    done = evaluate(fitted, starts_of(fitted), "jobs-alike")
+    done = evaluate(fitted, starts_of(fitted), "knn")
     requested = fitted.workload.requested_time[done.rows]
     levels = np.array(LEVELS)
     assert (done.runtime_estimate == requested).all()

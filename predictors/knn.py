@@ -31,11 +31,11 @@ _ANYWHERE, _POINTS = 0.1, 6
 _ROUNDING = 1e-9
 
 
-class JobsAlike(RuntimePredictor):
+class Knn(RuntimePredictor):
     """
     Predicts how a job's runtime is distributed, by what the jobs most like it ran.
 
-    The likely runtimes of ``urgency`` (:mod:`cpsched.kernels.likely`), of which
+    The likely runtimes of ``wsept`` (:mod:`cpsched.kernels.likely`), of which
     nothing was predicted, as a predictor. Order is by the distribution, plan and bound are the
     requested time.
 
@@ -45,7 +45,7 @@ class JobsAlike(RuntimePredictor):
         Users remembered; the one longest without an ended job is forgotten first.
     """
 
-    name = "jobs-alike"
+    name = "knn"
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._reader = JobReader()

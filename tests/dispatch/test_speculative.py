@@ -6,7 +6,7 @@ from tiny import jobs, machine, run
 from cpsched.study.allocators import allocator_of, with_allocator
 from cpsched.verification import verify
 
-SPEC = "try:dispatcher=easy:priority=slowdown,seconds=5,least=20,share=1"
+SPEC = "speculative:dispatcher=easy:order=slowdown,seconds=5,least=20,share=1"
 
 
 def test_a_short_job_that_asks_for_long_overtakes():
@@ -20,7 +20,7 @@ def test_a_short_job_that_asks_for_long_overtakes():
     workload = jobs(*rows, restartable=[False, False, True])
     schedule = run(workload, machine((2,)), SPEC).schedule
     assert schedule.start.tolist() == [0, 10, 1]
-    plain = run(workload, machine((2,)), "easy:priority=slowdown").schedule
+    plain = run(workload, machine((2,)), "easy:order=slowdown").schedule
     assert plain.start.tolist()[2] >= 40
 
 
@@ -68,15 +68,18 @@ def test_estimates_are_tried_too():
     rows = [(int(t), 1, int(r), 90) for t, r in zip(rng.integers(0, 300, 50),
                                                     rng.integers(1, 60, 50), strict=True)]  # fmt: skip
     workload = jobs(*rows, restartable=[True] * 50, user=["ann", "bob"] * 25)
-    for dispatcher in ("plan", "easy:priority=urgency", "conservative", "cph-1"):
-        spec = f"try:dispatcher={dispatcher},seconds=5,least=20,share=1"
+    for dispatcher in ("lookahead", "easy:order=wsept", "conservative", "cph-1"):
+        spec = f"speculative:dispatcher={dispatcher},seconds=5,least=20,share=1"
         found = run(workload, machine((2,), (2,)), spec, "user-history")
         assert verify(found.schedule) == []
         assert found.decisions["tried"] == 50
 
 
 def test_the_allocator_is_that_of_the_other_dispatcher():
-    assert allocator_of("try:dispatcher=plan:allocator=consolidate") == "consolidate"
-    assert with_allocator("try:dispatcher=easy", "frugal") == "try:dispatcher=easy:allocator=frugal"
-    named = 'try:dispatcher="easy:allocator=best-fit"'
-    assert allocator_of(with_allocator(named, "frugal")) == "best-fit"
+    assert allocator_of("speculative:dispatcher=lookahead:allocator=pack") == "pack"
+    assert (
+        with_allocator("speculative:dispatcher=easy", "spare-scarce")
+        == "speculative:dispatcher=easy:allocator=spare-scarce"
+    )
+    named = 'speculative:dispatcher="easy:allocator=best-fit"'
+    assert allocator_of(with_allocator(named, "spare-scarce")) == "best-fit"

@@ -12,7 +12,7 @@ from cpsched.errors import ConfigError
 from cpsched.logs import read as read_log
 from cpsched.logs import write as write_log
 from cpsched.logs.text import opened
-from cpsched.study.sources import Generated
+from cpsched.study.inputs import Generated
 from cpsched.util.atomic_files import replacing
 from cpsched.util.resources import path as shipped
 
@@ -26,7 +26,7 @@ _BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Log:
+class BenchLog:
     """
     A log of a set.
 
@@ -61,7 +61,7 @@ class Log:
     tuned: bool = False
 
     @classmethod
-    def of(cls, section: Section) -> Log:
+    def of(cls, section: Section) -> BenchLog:
         """Read an entry of a set."""
         section.expect(*cls.__dataclass_fields__)
         rows = section.counts("rows") if "rows" in section else ()
@@ -77,7 +77,7 @@ class Log:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
+class LogWindow:
     """
     The jobs of a log that are simulated, as a file.
 
@@ -89,12 +89,12 @@ class Window:
         The file of the log's earlier jobs, from which may be learnt; None: there are none.
     """
 
-    log: Log
+    log: BenchLog
     path: Path
     before: Path | None = None
 
     @classmethod
-    def of(cls, log: Log, folder: Path) -> Self:
+    def of(cls, log: BenchLog, folder: Path) -> Self:
         """Return the window of a log in a folder, where it may have to be written."""
         slug = "".join(char if char.isalnum() else "-" for char in log.name.lower())
         learns = log.rows is not None and log.rows[0] > 0
@@ -106,7 +106,7 @@ class Window:
         return self.path.exists() and (self.before is None or self.before.exists())
 
 
-def find(logs: Iterable[Log], folders: Iterable[Path]) -> dict[str, Path]:
+def find_logs(logs: Iterable[BenchLog], folders: Iterable[Path]) -> dict[str, Path]:
     """
     Return the file of each log that some folder has, packed or not, by the log's name.
 
@@ -118,17 +118,17 @@ def find(logs: Iterable[Log], folders: Iterable[Path]) -> dict[str, Path]:
     files: dict[str, Path] = {}
     for folder in folders:
         try:
-            found = sorted(folder.iterdir())
+            paths = sorted(folder.iterdir())
         except OSError as error:
             raise ConfigError(
                 f"cannot be read: {error.strerror or error}", where=folder, key="--logs"
             ) from error
-        for path in found:
+        for path in paths:
             files.setdefault(path.name.removesuffix(".gz"), path)
     return {log.name: files[log.file] for log in logs if log.file in files}
 
 
-def cut(log: Log, path: Path | None, folder: Path) -> Window:
+def write_window(log: BenchLog, path: Path | None, folder: Path) -> LogWindow:
     """
     Write the window of a log, and what is before it, to a folder; files that are there stay.
 
@@ -142,7 +142,7 @@ def cut(log: Log, path: Path | None, folder: Path) -> Window:
     ConfigError
         If the file is not the one of the set.
     """
-    window = Window.of(log, folder)
+    window = LogWindow.of(log, folder)
     if window.exists():
         return window
     if log.generator:
@@ -162,7 +162,7 @@ def cut(log: Log, path: Path | None, folder: Path) -> Window:
     return window
 
 
-def check_content(log: Log, path: Path) -> None:
+def check_content(log: BenchLog, path: Path) -> None:
     """Raise a ``ConfigError`` unless a file is the log of the set."""
     digest = content_sha256(path)
     if digest != log.sha256:

@@ -62,12 +62,12 @@ class LogFile:
         ConfigError
             If the file cannot be read.
         """
-        digest, found = file_digest(self.path), self.format
-        if found is None:
+        digest, format_name = file_digest(self.path), self.format
+        if format_name is None:
             # Said when it is read.
             with suppress(TraceError):
-                found = logs.detect(self.path)
-        return replace(self, digest=digest, format=found)
+                format_name = logs.detect(self.path)
+        return replace(self, digest=digest, format=format_name)
 
     def reader(self) -> tuple[str, str] | None:
         """Return the registry group and the name of what reads it, None if nothing does."""
@@ -148,7 +148,7 @@ class Generated:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Jobs:
+class JobSelection:
     """
     Which jobs are run.
 
@@ -192,7 +192,7 @@ class SystemSource:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Input(Jobs):
+class RunInput(JobSelection):
     """
     The input of a run, besides dispatcher, predictor and settings; its source is pinned.
 
@@ -221,7 +221,10 @@ class Input(Jobs):
     def readers(self) -> list[tuple[str, str]]:
         """Return what reads, makes or changes the jobs: registry groups and specifications."""
         reader = self.source.reader()
-        return [*([] if reader is None else [reader]), *(("changes", one) for one in self.changes)]
+        return [
+            *([] if reader is None else [reader]),
+            *(("changes", change) for change in self.changes),
+        ]
 
     def record(self) -> dict[str, Any]:
         """Return what ``run.json`` says about it."""
@@ -285,7 +288,7 @@ def jittered(workload: Workload, seed: int, jitter: int) -> Workload:
 
 
 @lru_cache(maxsize=2)
-def prepare(made_of: Input) -> Fitted:
+def prepare(made_of: RunInput) -> Fitted:
     """
     Return the jobs on their machine; the last two are kept by this process.
 
@@ -301,7 +304,7 @@ def prepare(made_of: Input) -> Fitted:
     return fit(workload, machine(made_of.system), **dict(made_of.mapping))
 
 
-def jobs_of(made_of: Input) -> Workload:
+def jobs_of(made_of: RunInput) -> Workload:
     """
     Return the jobs after all changes, before they are fitted to their machine.
 

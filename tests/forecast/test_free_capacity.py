@@ -5,7 +5,7 @@ import pytest
 from tiny import jobs, machine
 
 from cpsched.engine.cluster import Cluster
-from cpsched.forecast.room import Fitting
+from cpsched.forecast.free_capacity import Fitting
 from cpsched.model.estimates import Requested
 from cpsched.simulation.arrivals import Arrivals
 from cpsched.systems.mapping import fit
@@ -23,7 +23,7 @@ def view_of(fitted):
 def room_of(system, free, *row, **columns):
     """Return the room for one job where nodes have so much free."""
     view = view_of(fit(jobs(row, resources=system.resources, **columns), system))
-    return Fitting(view, 0).room(np.array(free, dtype=np.int64))
+    return Fitting(view, 0).free_capacity(np.array(free, dtype=np.int64))
 
 
 #: Of a job of four units, or of two of two cores each, where two nodes of four have so much free.
