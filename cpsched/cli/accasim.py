@@ -30,30 +30,28 @@ def import_command(
         Path, typer.Argument(metavar="SCHEDULE", help="A sched- file that AccaSim wrote.")
     ],
     system: SystemName,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the run.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the run.", metavar="DIR")],
     force: Annotated[
         bool, typer.Option("--force", help="Replace a run that exists already.")
     ] = False,
     resources: Annotated[
         str | None,
         typer.Option(
-            help="The file's amounts in its order, as core,mem. [those of the system]",
+            help="Amounts in the file, as core,mem.",
             metavar="KIND,...",
         ),
     ] = None,
-    zone: Annotated[
-        str, typer.Option(help="Time zone of the process that wrote it, as Europe/Rome.")
-    ] = "UTC",
+    zone: Annotated[str, typer.Option(help="Its time zone, as Europe/Rome.")] = "UTC",
     start_time: Annotated[
-        int, typer.Option(help="start_time of AccaSim's system configuration.", metavar="S")
+        int, typer.Option(help="start_time in AccaSim's configuration.", metavar="S")
     ] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Import a schedule of AccaSim as a run, to verify it and to compare it with others."""
     from accasim_adapter.schedule import read_schedule
     from cpsched import systems
+    from cpsched.cli.heading import width
     from cpsched.cli.progress import reading
-    from cpsched.cli.report import width
     from cpsched.metrics.leading import Figures, leading_table
     from cpsched.study import save_run
     from cpsched.study.folder import check_target

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cpsched.cli.heading import say, width
 from cpsched.cli.options import STUDY, AsJson, Executor, Workers
 from cpsched.cli.output import counted, echo, escaped, print_json
-from cpsched.cli.report import say, width
 from cpsched.errors import RunError
 from cpsched.util.atomic_files import write_all
 from cpsched.util.spec import build
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Logs = Annotated[
     list[Path] | None,
-    typer.Option("--logs", help="A folder with logs of the set; may be repeated.", metavar="DIR"),
+    typer.Option("--logs", help="Folder with logs of the set.", metavar="DIR"),
 ]
 #: Failed runs that are named.
 _MOST_TOLD = 5
@@ -40,24 +40,26 @@ def command(
     logs: Logs = None,
     track: Annotated[
         list[str] | None,
-        typer.Option(help="[requested, predicted and true]; may be repeated.", metavar="NAME"),
+        typer.Option(help="[requested, predicted and true]", metavar="NAME"),
     ] = None,
     dispatcher: Annotated[
         list[str] | None,
-        typer.Option("--dispatcher", "-d", help="One that enters.", metavar="SPEC"),
+        typer.Option("--dispatcher", "-d", help="Dispatcher that enters.", metavar="SPEC"),
     ] = None,
     predictor: Annotated[
         list[str] | None,
-        typer.Option("--predictor", "-p", help="One that enters the track predicted.",
+        typer.Option("--predictor", "-p", help="Predictor that enters track predicted.",
                      metavar="SPEC"),
     ] = None,
     entry: Annotated[
         list[Path] | None,
-        typer.Option(help="A folder with entry.toml and code; may be repeated.", metavar="DIR"),
+        typer.Option(help="Folder with entry.toml and code.", metavar="DIR"),
     ] = None,
-    version: Annotated[str, typer.Option("--set", help="Version of the set.")] = "v2",
+    version: Annotated[
+        str, typer.Option("--set", help="Version of the set.", metavar="NAME")
+    ] = "v2",
     quick: Annotated[
-        bool, typer.Option("--quick", help="Two repetitions: to try an entry, not to compare.")
+        bool, typer.Option("--quick", help="Two repetitions, to try an entry.")
     ] = False,
     workers: Workers = 1,
     executor: Executor = None,

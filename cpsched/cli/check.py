@@ -21,7 +21,7 @@ def command(
         str,
         typer.Argument(
             metavar="SYSTEM|CLASS",
-            help="A system file, my_module:Mine or a name; options after a colon.",
+            help="A system file, or my_module:Mine.",
         ),
     ],
     as_json: AsJson = False,
@@ -43,7 +43,7 @@ def command(
 def _check_system(file: str, *, as_json: bool) -> None:
     """Print what a system file has; one that is wrong is an error that names the line."""
     from cpsched import systems
-    from cpsched.cli.report import totals
+    from cpsched.cli.heading import totals
 
     system = systems.load(file)
     if as_json:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cpsched.cli.heading import not_simulated
 from cpsched.cli.options import LOGS, AsJson, Force, Log, Seed, grouped
 from cpsched.cli.output import counted, echo, escaped, print_json
 from cpsched.cli.progress import counted_of, display, times
-from cpsched.cli.report import not_simulated
 from cpsched.errors import ConfigError
 from cpsched.util.atomic_files import check_new_file, replacing
 from cpsched.util.csv_cells import guarded
@@ -34,7 +34,7 @@ ReplaySystem = Annotated[
         "--system",
         "-s",
         metavar="NAME",
-        help="Map the jobs onto this system (cpsched list systems).",
+        help="System of the jobs (cpsched list systems).",
     ),
 ]
 ReplayDispatcher = Annotated[
@@ -42,7 +42,7 @@ ReplayDispatcher = Annotated[
     typer.Option(
         "--dispatcher",
         "-d",
-        help="Simulate start times with this dispatcher instead of using those of the log.",
+        help="Simulate the starts. [those of the log]",
     ),
 ]
 #: Judged where the command line names none.
@@ -69,17 +69,13 @@ def evaluate_command(
     dispatcher: ReplayDispatcher = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="File for all predictions: .csv, .csv.gz or .parquet."),
+        typer.Option("--out", "-o", help="All predictions: .csv, .csv.gz, .parquet."),
     ] = None,
     force: Force = False,
-    warmup: Annotated[
-        float, typer.Option(help="Share of the jobs at the start that are not scored.")
-    ] = 0.1,
+    warmup: Annotated[float, typer.Option(help="Share of first jobs that are not scored.")] = 0.1,
     min_runtime: Annotated[
         int,
-        typer.Option(
-            min=0, help="Leave out jobs that ran for fewer seconds, as if never submitted."
-        ),
+        typer.Option(min=0, help="Leave out jobs of fewer seconds."),
     ] = 0,
     *,
     log: Log,
@@ -241,7 +237,7 @@ def as_data(starts: JobStarts, evaluations: list[Evaluation]) -> dict[str, objec
 
 
 def _print(fitted: Fitted, starts: JobStarts, evaluations: list[Evaluation]) -> None:
-    from cpsched.cli.report import width
+    from cpsched.cli.heading import width
     from cpsched.report.accuracy_tables import by_class, distributions, overall, used
 
     echo(heading(fitted, starts, evaluations[0]))

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cpsched.cli.ask import AT, OneRun
+from cpsched.cli.heading import width
+from cpsched.cli.one_run import AT, OneRun
 from cpsched.cli.options import JOBS, AsJson, fitted_of, grouped, second_of
 from cpsched.cli.output import complain, echo, print_json
 from cpsched.cli.progress import steps
-from cpsched.cli.report import width
 from cpsched.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -31,25 +31,21 @@ def command(
     at: Annotated[str | None, AT] = None,
     job: Annotated[
         str | None,
-        typer.Option("--job", help="Id of one job; by default all waiting jobs.", metavar="ID"),
+        typer.Option("--job", help="Id of a job. [all waiting jobs]", metavar="ID"),
     ] = None,
     script: Annotated[
         Path | None,
-        typer.Option(
-            "--script", help="A batch script, as if submitted at that moment.", metavar="FILE"
-        ),
+        typer.Option("--script", help="Batch script, as if submitted then.", metavar="FILE"),
     ] = None,
     user: Annotated[
         str,
-        typer.Option(
-            "--user", help="User who submits the script, as named in the log.", metavar="NAME"
-        ),
+        typer.Option("--user", help="User of the script, as in the log.", metavar="NAME"),
     ] = "",
     deadline: Annotated[
         str | None,
         typer.Option(
             "--deadline",
-            help="Print the probability that jobs start by this time; given like --at.",
+            help="Print the chance of a start by then.",
             metavar="TIME",
         ),
     ] = None,
@@ -58,20 +54,18 @@ def command(
     ] = 20,
     judged: Annotated[
         int | None,
-        typer.Option(
-            help="Earlier forecasts used to correct these; 0 for none. [40]", min=0, metavar="N"
-        ),
+        typer.Option(help="Earlier forecasts for correction. [40]", min=0, metavar="N"),
     ] = None,
     evaluate: Annotated[
         bool,
         typer.Option(
             "--evaluate",
-            help="Instead: score such forecasts along the log, against trivial ones.",
+            help="Score forecasts along the log.",
         ),
     ] = False,
     samples: Annotated[
         int | None,
-        typer.Option(help="Approximate number of forecasts to score. [300]", min=50, metavar="N"),
+        typer.Option(help="Forecasts to score. [about 300]", min=50, metavar="N"),
     ] = None,
     *,
     run: OneRun,

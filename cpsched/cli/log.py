@@ -26,7 +26,7 @@ _NewLog = Annotated[
     typer.Option(
         "--out",
         "-o",
-        help="File to write: .csv.gz, .parquet or .sacct.gz; .swf.gz keeps cores and times only.",
+        help="File: .csv.gz, .parquet, .sacct.gz, .swf.gz.",
     ),
 ]
 
@@ -49,7 +49,9 @@ def info(log: Log, as_json: AsJson = False) -> None:
 @grouped
 def convert(
     log: Log,
-    target: Annotated[Path, typer.Argument(help="File to write; its name determines the format.")],
+    target: Annotated[
+        Path, typer.Argument(metavar="FILE", help="File to write; its name determines the format.")
+    ],
     to_format: Annotated[
         str | None,
         typer.Option("--to-format", help="Format to write, if the name is unclear."),
@@ -58,7 +60,7 @@ def convert(
         str | None,
         typer.Option(
             "--split",
-            help="Write one log for each value of a column, such as queue, partition or user.",
+            help="One log for each value, as of user.",
             metavar="COLUMN",
         ),
     ] = None,
@@ -83,8 +85,8 @@ def _convert_parts(
 ) -> None:
     """Write one log for each value of a column, and print which file has which jobs."""
     from cpsched import logs
-    from cpsched.cli.report import width
-    from cpsched.cli.split_log import notes_of, parts_of, table_of
+    from cpsched.cli.heading import width
+    from cpsched.cli.log_parts import notes_of, parts_of, table_of
     from cpsched.metrics.workload import as_data
 
     jobs = log.read()

@@ -14,26 +14,27 @@ import typer
 
 from cpsched.cli import (
     accasim,
-    ask,
     batsim,
     bench,
     check,
     compare,
     evaluate,
+    explain,
     forecast,
     list_,
     log,
-    report_page,
+    report,
     show,
     simulate,
     slurm,
     train,
-    try_log,
+    try_,
     validate,
     verify,
     what_if,
 )
 from cpsched.cli.command_group import CommandGroup
+from cpsched.cli.help import HELP_ALL, HELP_NAMES, hide_rare, name_values
 from cpsched.cli.options import JOBS, LOGS, LOOK, STUDY
 from cpsched.cli.output import complain, guarded
 from cpsched.util.own_code import hidden_package
@@ -48,7 +49,7 @@ COMMANDS = (
     ("what-if", what_if.command, STUDY),
     ("validate", validate.command, STUDY),
     ("verify", verify.command, STUDY),
-    ("explain", ask.explain_command, JOBS),
+    ("explain", explain.command, JOBS),
     ("list", list_.command, LOOK),
     ("show", show.command, LOOK),
     ("check", check.command, LOOK),
@@ -61,14 +62,11 @@ GROUPS = (
     bench,
     evaluate,
     forecast,
-    report_page,
+    report,
     slurm,
     train,
-    try_log,
+    try_,
 )
-
-#: Shows what else is hidden: rare options and commands.
-_HELP_ALL = "--help-all"
 
 
 def _show_version(wanted: bool) -> None:
@@ -112,7 +110,7 @@ def build(arguments: list[str]) -> Any:
         help="Simulate, compare and verify schedules of HPC batch jobs.",
         invoke_without_command=True,
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings={"help_option_names": HELP_NAMES},
         rich_markup_mode="markdown",
     )
     app.callback()(_common)
@@ -128,23 +126,13 @@ def build(arguments: list[str]) -> Any:
     for module in GROUPS:
         module.register(app)
     whole: Any = typer.main.get_command(app)
-    if not {"-h", "--help", _HELP_ALL} & {*arguments[:1]}:
+    if not {"-h", "--help", HELP_ALL} & {*arguments[:1]}:
         # Errors in a command line are printed as plain lines and not in a box; the help still has
         # panels.
         whole.rich_markup_mode = None
-    _hide_rare(whole, show=_HELP_ALL in arguments)
+    hide_rare(whole, show=HELP_ALL in arguments)
+    name_values(whole)
     return whole
-
-
-def _hide_rare(command: Any, *, show: bool) -> None:
-    """Say in the help of a command that it is not all, or show all, in those below it, too."""
-    below = [*getattr(command, "commands", {}).values()]
-    if rare := [one for one in (*command.params, *below) if one.hidden]:
-        command.epilog = None if show else f"{_HELP_ALL} shows rare options and commands, too."
-    for one in rare:
-        one.hidden = not show
-    for one in below:
-        _hide_rare(one, show=show)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -169,5 +157,5 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(2)
     # --debug may be anywhere, though the group takes it only in front.
     rest = [argument for argument in given if argument != "--debug"]
-    plain = ["--help" if argument == _HELP_ALL else argument for argument in rest]
+    plain = ["--help" if argument == HELP_ALL else argument for argument in rest]
     sys.exit(guarded(lambda: build(rest)(plain, prog_name="cpsched"), debug=rest != given))

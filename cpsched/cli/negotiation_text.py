@@ -21,7 +21,7 @@ def show_negotiation(file: Path, transaction: int | None = None, *, as_json: boo
     ConfigError
         If the file has no such transaction.
     """
-    from cpsched.cli.report import width
+    from cpsched.cli.heading import width
     from cpsched.papers.dn_dbes.record import read
     from cpsched.util.tables import Column, Table
     from cpsched.util.words import seconds

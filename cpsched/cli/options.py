@@ -60,14 +60,14 @@ def _name(panel: str, kind: str, *flags: str, help: str, **more: Any) -> Any:  #
 
 
 WorkloadFile = Annotated[
-    Path, typer.Argument(metavar="WORKLOAD", help="A job log: SWF, PBS, sacct, CSV or Parquet.")
+    Path, typer.Argument(metavar="LOG", help="A job log: SWF, PBS, sacct, CSV or Parquet.")
 ]
 InputFormat = Annotated[
     str | None,
     option(
         LOG,
         "--input-format",
-        help="Format of the log, if its content does not determine it.",
+        help="Format of the log. [by its content]",
         metavar="NAME",
     ),
 ]
@@ -77,67 +77,67 @@ SkipBadLines = Annotated[
 First = Annotated[
     int | None, option(LOG, "--first", help="Only the first N jobs.", min=1, metavar="N")
 ]
-_SINCE = "Only jobs submitted from this time on: seconds or a date (UTC)."
-From = Annotated[str | None, option(LOG, "--from", help=_SINCE)]
-_UNTIL = "Only jobs submitted earlier: seconds or a date (UTC)."
-To = Annotated[str | None, option(LOG, "--to", help=_UNTIL)]
-_POLICY = "A site's Slurm policy; the dispatcher is then slurm."
+_SINCE = "First submit time: seconds or a UTC date."
+From = Annotated[str | None, option(LOG, "--from", help=_SINCE, metavar="TIME")]
+_UNTIL = "Only jobs submitted earlier than this."
+To = Annotated[str | None, option(LOG, "--to", help=_UNTIL, metavar="TIME")]
+_POLICY = "Slurm policy file; implies -d slurm."
 SlurmPolicy = Annotated[
     Path | None, option(DISPATCHING, "--slurm-policy", help=_POLICY, metavar="FILE")
 ]
-_MEASURED = (
-    "Compare only jobs submitted from this time on, when the machine is no longer empty: seconds or"
-    " a date (UTC)."
-)
-MeasureFrom = Annotated[str | None, option(COMPARISON, "--measure-from", help=_MEASURED)]
+_MEASURED = "Compare only jobs from this submit time on."
+MeasureFrom = Annotated[
+    str | None, option(COMPARISON, "--measure-from", help=_MEASURED, metavar="TIME")
+]
 _SYSTEM = _name(
     MACHINE, "systems", "--system", "-s",
-    help="A system: its name or a TOML file (cpsched list systems).",
+    help="Name or TOML file (cpsched list systems).",
 )  # fmt: skip
 SystemName = Annotated[str, _SYSTEM]
 #: Only one is allowed; several are refused with our own message.
 Systems = Annotated[list[str] | None, _SYSTEM]
 _DISPATCHER = (DISPATCHING, "dispatchers", "--dispatcher", "-d")
-Dispatcher = Annotated[str, _name(*_DISPATCHER, help="NAME or NAME:KEY=VALUE,...")]
+Dispatcher = Annotated[str, _name(*_DISPATCHER, help="NAME:KEY=VALUE,...")]
 Dispatchers = Annotated[
     list[str] | None,
-    _name(*_DISPATCHER, help="NAME or NAME:KEY=VALUE,...; repeat to compare. [easy]"),
+    _name(*_DISPATCHER, help="NAME:KEY=VALUE,...; repeat to compare. [easy]"),
 ]
-_PLACING = "Allocator of all dispatchers that do not set their own (cpsched list allocators)."
+_PLACING = "Default allocator (cpsched list allocators)."
 Allocator = Annotated[str | None, _name(DISPATCHING, "allocators", "--allocator", help=_PLACING)]
 _PREDICTOR = (DISPATCHING, "predictors", "--predictor", "-p")
-_PREDICTS = "Runtime predictor: NAME:KEY=VALUE,... or a model file"
+_PREDICTS = "NAME:KEY=VALUE,... or model file"
 Predictor = Annotated[str, _name(*_PREDICTOR, help=f"{_PREDICTS}.", callback=with_models)]
-Predictors = Annotated[
-    list[str] | None, _name(*_PREDICTOR, help=f"{_PREDICTS}; repeat to compare. [requested]")
+Predictors = Annotated[list[str] | None, _name(*_PREDICTOR, help=f"{_PREDICTS}. [requested]")]
+StudyFolder = option(OUTPUT, "--out", "-o", help="Folder of the study.", metavar="DIR")
+Seed = Annotated[
+    int, option(RULES, "--seed", help="Seed of all random choices.", min=0, metavar="N")
 ]
-StudyFolder = option(
-    OUTPUT, "--out", "-o", help="Folder of the study; finished runs in it are kept."
-)
-Seed = Annotated[int, option(RULES, "--seed", help="Seed of all random choices.", min=0)]
 Force = Annotated[bool, option(OUTPUT, "--force", help="Replace existing files.")]
-_TABLES = (
-    "Print all other tables too: who gains and who loses, by user, the machine, placement,"
-    " decisions."
-)
+_TABLES = "Print all other tables, too."
 AllTables = Annotated[bool, option(OUTPUT, "--all-tables", help=_TABLES)]
-_REPORT = "Write the report too, if cpsched[plots] is installed."
+_REPORT = "Write the report."
 WithReport = Annotated[bool, option(OUTPUT, "--report/--no-report", help=_REPORT)]
 AsJson = Annotated[bool, option(OUTPUT, "--json", help="Print JSON instead of text.")]
 Repeat = Annotated[
     int | None,
-    option(COMPARISON, "--repeat", help="Repetitions with jittered submits.", min=1, metavar="N"),
+    option(COMPARISON, "--repeat", help="Repetitions with moved submits.", min=1, metavar="N"),
 ]
 Jitter = Annotated[
     int | None,
-    option(COMPARISON, "--jitter", help="Largest delay of a submit, in seconds. [5]", min=0),
+    option(
+        COMPARISON,
+        "--jitter",
+        help="Largest delay of a submit, in seconds. [5]",
+        min=0,
+        metavar="S",
+    ),
 ]
 Workers = Annotated[
     int, option(OUTPUT, "--workers", "-j", help="Processes on this machine.", min=1, metavar="N")
 ]
 Executor = Annotated[
     str | None,
-    option(OUTPUT, "--executor", help="Where runs are made instead: slurm-arrays:KEY=VALUE,...",
+    option(OUTPUT, "--executor", help="slurm-arrays:KEY=VALUE,...",
            metavar="NAME"),
 ]  # fmt: skip
 

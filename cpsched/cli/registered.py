@@ -8,8 +8,8 @@ from itertools import groupby
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from cpsched.cli.heading import totals, width
 from cpsched.cli.output import echo, escaped
-from cpsched.cli.report import totals, width
 from cpsched.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from cpsched.cli.heading import left_out, say, width
 from cpsched.cli.output import echo, escaped
-from cpsched.cli.report import left_out, say, width
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

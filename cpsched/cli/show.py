@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from cpsched.cli.heading import width
 from cpsched.cli.negotiation_text import show_negotiation
 from cpsched.cli.options import AsJson, names_of
 from cpsched.cli.output import echo, print_json
 from cpsched.cli.registered import KINDS, Row, aligned, meanings, rows_of, show_rows
-from cpsched.cli.report import width
 from cpsched.cli.system_text import system_text
 from cpsched.errors import ConfigError, UnknownNameError
 
@@ -32,8 +32,7 @@ def command(
         str,
         typer.Argument(
             metavar="NAME",
-            help="Its name; of a system also a file; of negotiation a file that simulate --observe"
-            " negotiation:file=FILE wrote.",
+            help="Its name; also a file of a system or a negotiation.",
         ),
     ],
     transaction: Annotated[

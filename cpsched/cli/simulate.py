@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from cpsched.systems.mapping import Fitted
 
 _OBSERVE = "An observer of the run, NAME:KEY=VALUE,... (cpsched list observers)."
-_EXPORT = "Write the run in this format, too (cpsched list formats); repeat for several."
+_EXPORT = "Extra format (cpsched list formats)."
 
 
 @grouped
@@ -52,7 +52,7 @@ def command(
     runs: SiteRuns,
     on_infeasible: Annotated[
         Literal["reject", "error"],
-        option(RULES, help="Jobs that can never run here: reject and count them, or stop."),
+        option(RULES, help="For jobs that can never run."),
     ] = "reject",
     checkpoint: Annotated[
         Path | None,
@@ -213,7 +213,7 @@ def _print(
     as_json: bool,
     all_tables: bool,
 ) -> None:
-    from cpsched.cli.report import heading, not_simulated, say
+    from cpsched.cli.heading import heading, not_simulated, say
     from cpsched.cli.results import results_as_data, show_results
     from cpsched.report.sentences import without_effect
     from cpsched.study.policies import assumed_of

@@ -41,7 +41,7 @@ def train_command(
         typer.Option(
             "--predictor",
             "-p",
-            help="NAME:KEY=VALUE,..., or a model file to continue from.",
+            help="NAME:KEY=VALUE,... or model file.",
             callback=with_models,
         ),
     ] = "gbm-log",
@@ -73,7 +73,7 @@ def train_command(
 
 
 def _print(fitted: Fitted, starts: JobStarts, training: Training, out: Path) -> None:
-    from cpsched.cli.report import width
+    from cpsched.cli.heading import width
     from cpsched.report.accuracy_tables import overall
 
     echo(heading(fitted, starts, training.evaluation))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cpsched.cli.heading import width
 from cpsched.cli.log_study import say_what_is_assumed, study_of_log
 from cpsched.cli.options import (
     AsJson,
@@ -21,7 +22,6 @@ from cpsched.cli.options import (
 )
 from cpsched.cli.output import echo, escaped, print_json
 from cpsched.cli.progress import study_bars
-from cpsched.cli.report import width
 from cpsched.util.words import counted, duration
 
 if TYPE_CHECKING:
@@ -44,20 +44,13 @@ def command(
         int,
         typer.Option(
             min=0,
-            help="Number of jobs that differ most, each explained from both sides.",
+            help="Jobs that differ most, explained.",
             metavar="N",
         ),
     ] = 3,
     repeat: Annotated[
         int,
-        typer.Option(
-            min=1,
-            help=(
-                "Number of simulations, all but one with submits moved by up to 5 s, to measure"
-                " chance."
-            ),
-            metavar="N",
-        ),
+        typer.Option(min=1, help="Simulations, all but one with moved submits.", metavar="N"),
     ] = 3,
     workers: Workers = 1,
     force: Annotated[bool, typer.Option("--force", help="Repeat runs that exist already.")] = False,

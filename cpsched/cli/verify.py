@@ -27,9 +27,7 @@ def command(
     ],
     repeat: Annotated[
         int | None,
-        typer.Option(
-            help="Re-run only the first N repetitions of a bench. [all]", min=1, metavar="N"
-        ),
+        typer.Option(help="Repetitions of a bench to re-run. [all]", min=1, metavar="N"),
     ] = None,
     workers: Workers = 1,
     as_json: AsJson = False,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cpsched.cli.compare import carry_out_and_show
+from cpsched.cli.carry_out import carry_out_and_show
 from cpsched.cli.log_study import say_what_is_assumed, study_of_log
 from cpsched.cli.options import RepeatedRuns, Shown, WorkloadFile, grouped
 from cpsched.errors import ConfigError

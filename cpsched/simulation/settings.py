@@ -106,7 +106,7 @@ class Settings:
     overrun: str = _setting(
         "kill",
         choices=("kill", "extend"),
-        help="At the requested time: kill the job, or extend it (run on as recorded).",
+        help="At the requested time.",
     )
     correction: str = _setting(
         "requested",
@@ -121,7 +121,7 @@ class Settings:
         True,
         usual="yes",
         flag="enforce-time-limits",
-        help="Reject jobs that ask for more time than their queue allows.",
+        help="Reject jobs above a queue's limit, or not.",
     )
     restarts: str = _setting(
         _AS_IN_LOG,

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from cpsched.cli import slurm_live as commands
+from cpsched.cli import slurm_explain, slurm_plan, slurm_queue
 from cpsched.errors import ConfigError
 from cpsched.forecast.live_queue import LiveQueue
 from cpsched.forecast.when_text import text as forecast_text
@@ -215,8 +215,10 @@ def test_past_days_come_again(slurm):
 @pytest.fixture
 def asking(slurm, cpsched, monkeypatch):
     """Run a command about the Slurm in memory."""
-    monkeypatch.setattr(commands, "backend_of", lambda: slurm)
-    monkeypatch.setattr(commands, "system_named", lambda name, backend: backend.system)
+    for module in (slurm_queue, slurm_explain, slurm_plan):
+        monkeypatch.setattr(module, "backend_of", lambda: slurm)
+    for module in (slurm_queue, slurm_plan):
+        monkeypatch.setattr(module, "system_named", lambda name, backend: backend.system)
     return lambda *words: cpsched("slurm", *words)
 
 

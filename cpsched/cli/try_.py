@@ -48,7 +48,7 @@ def command(
     system: Annotated[
         str | None,
         typer.Option(
-            "--system", "-s", help="The machine, if you have it as a file.", metavar="NAME"
+            "--system", "-s", help="Name or file of the machine. [inferred]", metavar="NAME"
         ),
     ] = None,
     out: Annotated[Path | None, StudyFolder] = None,
@@ -136,8 +136,8 @@ def heading(workload: Workload, machine: InferredSystem) -> list[str]:
 
 def carry_out_and_say(study: Study, folder: Path, jobs: int, *, as_json: bool) -> dict[str, object]:
     """Carry a study out, and print its results; return them as data if that is asked for."""
+    from cpsched.cli.heading import say
     from cpsched.cli.progress import study_bars
-    from cpsched.cli.report import say
     from cpsched.cli.results import results_as_data, show_results
     from cpsched.report.record import misfit
     from cpsched.report.sentences import findings
