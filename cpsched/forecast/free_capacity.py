@@ -120,9 +120,7 @@ class Fitting:
         """Say which placement rule cannot be met though there is room for all units."""
         usable = int((fitting_units > 0).sum())
         if usable < self.nodes_min:
-            return (
-                f"it needs at least {self.nodes_min} nodes, but only {usable} have room for a unit"
-            )
+            return f"it needs at least {self.nodes_min} nodes, but its units fit on only {usable}"
         job, max_nodes = self.job, min(self.job.nodes_max, usable)
         group, groups = self.view.system.topology.group_words
         rules = [
@@ -132,7 +130,7 @@ class Fitting:
             f"in segments of {job.segment} nodes in one {group} each" if job.segment > 1 else "",
             f"in at most {counted(job.max_switches, group, groups)}" if job.max_switches else "",
         ]
-        return f"there is room for its units, but not {', '.join(filter(None, rules))}"
+        return f"there is free capacity for its units, but not {', '.join(filter(None, rules))}"
 
 
 def _shortage(kind: Demand, units: int) -> str:

@@ -126,7 +126,7 @@ def _waiting(about: Explanation, waiting: WaitCause, width: int) -> Iterator[str
     yield ""
     yield from _resources(waiting.room).text(width).splitlines()
     yield ""
-    yield from labelled("room for", _free_capacity(waiting.room), width)
+    yield from labelled("fits now", _free_capacity(waiting.room), width)
     yield from _jobs("start now", waiting.before, width)
     if waiting.ahead is not None:
         ahead = waiting.ahead

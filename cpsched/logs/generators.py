@@ -117,7 +117,7 @@ def header(name: str, version: int, options: Any) -> list[tuple[str, str]]:
     """Return metadata that says a workload is not a recording, and how to make it again."""
     given = [(item.name, str(getattr(options, item.name))) for item in fields(options)]
     return [
-        ("Computer", "generated: no recording of any machine"),
+        ("Computer", "generated: not recorded on any system"),
         ("Generator", f"cpsched {name}, version {version}"),
         *((f"Option {key}", value) for key, value in given if value != "None"),
     ]

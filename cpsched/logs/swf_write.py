@@ -147,7 +147,7 @@ def _header(workload: Workload) -> list[str]:
     for key in named:
         values = getattr(workload, key.lower()).values
         lines += [f"{key}: {number} {text}" for number, text in enumerate(values, 1)]
-    lines += [f"Note: set aside: {count} {reason}" for reason, count in workload.set_aside]
+    lines += [f"Note: excluded: {count} {reason}" for reason, count in workload.set_aside]
     return lines
 
 

@@ -50,7 +50,7 @@ class Figures:
         "mean bounded slowdown", "bounded_slowdown_mean", "bounded_slowdown", "all", "mean"
     )
     core_use: float | None = _figure(
-        "core use", "steady_utilization_core", "steady_utilization", "core"
+        "utilization", "steady_utilization_core", "steady_utilization", "core"
     )
 
     @classmethod

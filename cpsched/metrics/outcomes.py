@@ -27,7 +27,7 @@ WORDS = {
     "requeued": "queued again after a start that was cut short",
     "suspended": "suspended and resumed",
     "attempts": "further attempts of jobs that were queued again in the log",
-    EXCLUDED: "set aside",
+    EXCLUDED: "excluded",
 }
 
 

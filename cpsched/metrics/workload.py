@@ -120,7 +120,7 @@ def _set_aside(workload: Workload) -> list[tuple[str, str]]:
         for reason, _, text in [said.partition(": ")]
     }
     return [
-        (f"set aside: {reason}", f"{number:,}{details.get(reason, '')}")
+        (f"excluded: {reason}", f"{number:,}{details.get(reason, '')}")
         for reason, number in workload.set_aside
     ]
 

@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 
 Layout = Literal["processors", "units"]
 
-#: Key of the header's lines that say more of what was set aside: ``reason: text``.
-SET_ASIDE = "Set aside"
+#: Key of the header's lines that say more of the excluded rows: ``reason: text``.
+SET_ASIDE = "Excluded"
 #: Columns that are moments, of the log's clock.
 _MOMENTS = ("submit", "begin", "deadline", "cancel", "recorded_start")
 #: No user takes more off a priority, or adds more to it.

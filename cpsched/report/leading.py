@@ -349,7 +349,7 @@ def _legend(found: LeadingRows, *, scenarios: bool) -> Iterator[str]:
         same.append(f"allocator: {rows[0].allocator}")
     same.append(f"waits: {MEANING}")
     if any(row.figures[-1].value is not None for row in rows):
-        same.append("core use: in the steady window")
+        same.append("utilization: in the steady window")
     yield "; ".join(same)
     if parts := list(_of_marks(found)):
         yield "; ".join(parts)

@@ -33,7 +33,7 @@ Changes = dict["RunKey", Change]
 #: machine busy; slowdown is what most users notice.
 QUALITY, LONGEST = "bounded_slowdown_mean", "wait_max_s"
 #: What is added for repetitions, where nobody knows who reads it.
-SEVERAL_SEEDS = "several seeds"
+SEVERAL_SEEDS = "several repetitions"
 #: Added where intervals are over the days of the log.
 _TOO_NARROW = (
     "Intervals are over the days of the log; on a system whose queue never empties for weeks, they"
@@ -207,7 +207,7 @@ def _unconfirmed(repeat: str) -> str:
     """Say what one run each is worth, and what confirms it."""
     return (
         "One run each confirms no difference, because moving submits by seconds can change as much:"
-        f" repeat with {repeat} to confirm."
+        f" use {repeat} to confirm."
     )
 
 

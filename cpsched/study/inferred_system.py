@@ -1,5 +1,5 @@
 """
-A machine for a log that comes without one, and in words what of it is assumed.
+A system for a log that comes without one, and in words what of it is assumed.
 
 Its size is what the log's header says, else the most that jobs used at the same time by the log's
 own starts, else one on which the jobs would be four fifths of the machine.
@@ -147,7 +147,7 @@ def _size(workload: Workload, amount: IntArray, least: int) -> tuple[int, str]:
     span = max(int(workload.submit.max() - workload.submit.min()), 1)
     work = float((amount * workload.runtime.astype(np.float64)).sum())
     size = max(ceil(work / span / _BUSY), least)
-    return size, f"on which the jobs would be {percent(_BUSY)} of the machine"
+    return size, f"on which the jobs would be {percent(_BUSY)} of the system"
 
 
 def _number(workload: Workload, key: str) -> int | None:
@@ -161,7 +161,7 @@ def _text(title: str, groups: dict[str, tuple[int, dict[str, int]]], log: str) -
     """Return a system file."""
     kinds = list(dict.fromkeys(["core", *(kind for _, own in groups.values() for kind in own)]))
     lines = [
-        f"title = {json.dumps(f'A machine for {brief(title)}')}",
+        f"title = {json.dumps(f'A system for {brief(title)}')}",
         f"resources = {json.dumps(kinds)}",
         'default_time = "24:00:00"',
         *(

@@ -161,11 +161,11 @@ _FAIRNESS = Measure(
 )  # fmt: skip
 _USE = (
     _share("offered_load_*", "offered_load", "load", _ANY, header="* offered"),
-    _share("utilization_*", "utilization", _ANY, header="* use", better=Better.HIGHER),
-    _share("steady_utilization_*", "steady_utilization", _ANY, header="* use, steady",
+    _share("utilization_*", "utilization", _ANY, header="* utilization", better=Better.HIGHER),
+    _share("steady_utilization_*", "steady_utilization", _ANY, header="* utilization, steady",
            better=Better.HIGHER),
     _share("loss_of_capacity_*", "loss_of_capacity", _ANY, header="* lost", better=Better.LOWER),
-    _share("node_utilization", "node_utilization", header="node use", better=Better.HIGHER),
+    _share("node_utilization", "node_utilization", header="node utilization", better=Better.HIGHER),
 )  # fmt: skip
 _RATES = (
     Measure("makespan_s", ("makespan_s",), "makespan", "h", 1 / 3600, 1, Better.LOWER),
@@ -199,7 +199,7 @@ OF_ALL = {
     **OF_JOBS,
     "queue size at every second": _QUEUE,
     "mean wait of users": (*_USERS, _FAIRNESS),
-    "the machine": (*_USE, *_RATES),
+    "the system": (*_USE, *_RATES),
     "work lost": (Measure("killed", (), "killed", "jobs"), *_LOST),
     "placement of jobs": (*_PLACEMENT, *_PLACES),
 }

@@ -145,7 +145,9 @@ def _study(top: Section) -> Study:
     seeds = top.seeds("seeds", (0,))
     jitter = top.whole("jitter", 0, 86400, JITTER if len(seeds) > 1 else 0)
     if jitter and not any(seeds):
-        raise top.error("jitter", f"is {jitter}, but seed 0 moves no job; give seeds, such as 5")
+        raise top.error(
+            "jitter", f"is {jitter}, but one repetition moves no job; set seeds to more, such as 5"
+        )
     return Study(
         title=top.text("title", file.stem),
         question=top.text("question", ""),

@@ -41,7 +41,7 @@ def wait_changes(tables: Tables, case: str, configuration: tuple[str, str]) -> I
     if changed[LOWER]:
         yield f"Under {dispatcher}, these wait less: {_listed(changed[LOWER])}."
     if changed[HIGHER]:
-        yield f"These pay for it with longer waits: {_listed(changed[HIGHER])}."
+        yield f"These wait longer: {_listed(changed[HIGHER])}."
     unclear = sorted(
         (row for row in rows if not is_clear(row["verdict"])), key=lambda row: -abs(row["hours"])
     )

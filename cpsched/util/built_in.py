@@ -148,14 +148,14 @@ ALIASES: Mapping[str, Mapping[str, tuple[str, Mapping[str, str]]]] = {
     "dispatchers": {
         "easy-wsept": ("easy", {"order": "wsept", "estimate": "requested"}),
         "easy-slowdown": ("easy", {"order": "slowdown"}),
-        "greedy": ("greedy", {"order": "expected-wait"}),
+        "prb": ("greedy", {"order": "expected-wait"}),
         "sdprb": ("greedy", {"order": "slowdown"}),
     }
     | {
         f"{preset}-{number}": (name, {"search": search, "objective": objective, **own})
         for preset, name, own_search, own in (
-            ("cp-pool", "cp-pool", "expected-wait", {"fill": "none"}),
-            ("cp-nodes", "cp-nodes", "default", {}),
+            ("cph", "cp-pool", "expected-wait", {"fill": "none"}),
+            ("cp", "cp-nodes", "default", {}),
         )
         for number, (search, objective) in enumerate(
             (

@@ -205,7 +205,7 @@ class Section:
                 return _filled(_list(value, lambda seed: _whole(seed, 0, _LARGEST_SEED)))
             return tuple(range(1, _whole(value, 1, _MOST_SEEDS) + 1))
 
-        right = f"a number of seeds from 1 to {_MOST_SEEDS}, or a list such as [1, 2, 3]"
+        right = f"a number of repetitions from 1 to {_MOST_SEEDS}, or a list such as [1, 2, 3]"
         return self._distinct(key, self._read(key, right, read, default), str)
 
     def labelled(self, key: str, default: Sequence[str]) -> list[tuple[str | None, str]]:

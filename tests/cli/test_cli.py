@@ -53,7 +53,7 @@ def test_simulate_prints_a_table_and_what_was_left_out(files, cpsched):
     assert second.count("×") == 5
     _, out, _ = cpsched(*SIMULATE, "-d", "fifo", "-d", "greedy", "--all-tables")
     for title in (
-        "the machine",
+        "the system",
         "mean wait of users",
         "wait by size",
         "queue size at every second",
@@ -431,7 +431,7 @@ def test_workload_info_and_convert(files, cpsched):
     code, out, _ = cpsched("log", "info", "log.swf")
     assert code == 0
     assert "jobs                  4" in out
-    assert "set aside: never ran  1" in out
+    assert "excluded: never ran  1" in out
     assert cpsched("log", "convert", "log.swf", "log.parquet")[0] == 0
     assert cpsched("log", "info", "log.parquet")[1] == out
 

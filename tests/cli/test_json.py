@@ -77,11 +77,11 @@ def test_each_command_says_what_to_add_for_repetitions(answer, cpsched):
     """As it is typed there; programs are told no option."""
     both = ("-d", "fifo", "-d", "easy")
     found = answer("compare", *ON, *both, "-o", "out", "--no-report")
-    assert any("repeat with several seeds to confirm." in line for line in found["finding"])
+    assert any("use several repetitions to confirm." in line for line in found["finding"])
     _, out, _ = cpsched("compare", *ON, *both, "-o", "out", "--no-report")
-    assert "repeat with --repeat 5 to confirm." in out
+    assert "use --repeat 5 to confirm." in out
     _, out, _ = cpsched("simulate", *ON, *both)
-    assert "repeat with cpsched compare --repeat 5 to confirm." in out
+    assert "use cpsched compare --repeat 5 to confirm." in out
 
 
 def test_verify_names_what_it_is_of(answer):

@@ -223,7 +223,7 @@ def test_never_worse_than_the_list_plan(name, drawn, limit):
 )
 def test_the_aliases_are_the_thesis_variants(alias, search, objective):
     """Sections 4.2.1 and 4.3.1; what an alias fixes is no option of it."""
-    name = {"cp-pool": "cp-pool", "cp-nodes": "cp-nodes"}[alias[:-2]]
+    name = {"cph": "cp-pool", "cp": "cp-nodes"}[alias[:-2]]
     long = build("dispatchers", f"{name}:search={search},objective={objective}")
     short = build("dispatchers", alias)
     for attribute in ("search", "window", "limits"):

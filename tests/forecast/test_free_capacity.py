@@ -34,9 +34,13 @@ OBSTACLES = {
     "it needs whole nodes, and the 0 idle nodes it may use hold 0 of its 4 units": (
         *(3, 3, {"exclusive": [True]}),
     ),
-    "it needs at least 2 nodes, but only 1 have room for a unit": (4, 0, {"nodes_min": [2]}),
-    "there is room for its units, but not with as many units on each": (3, 1, {"split": [1]}),
-    "there is room for its units, but not on at most 1 nodes": (3, 1, {"nodes_max": [1]}),
+    "it needs at least 2 nodes, but its units fit on only 1": (4, 0, {"nodes_min": [2]}),
+    "there is free capacity for its units, but not with as many units on each": (
+        3,
+        1,
+        {"split": [1]},
+    ),
+    "there is free capacity for its units, but not on at most 1 nodes": (3, 1, {"nodes_max": [1]}),
 }
 
 
@@ -61,5 +65,5 @@ def test_enough_of_all_but_not_together():
 
 def test_consecutive_nodes():
     room = room_of(machine((1,), (1,), (1,)), [[1], [0], [1]], 0, 2, 5, contiguous=[True])
-    assert room.obstacle == "there is room for its units, but not on consecutive nodes"
+    assert room.obstacle == "there is free capacity for its units, but not on consecutive nodes"
     assert [(place.nodes, place.units) for place in room.places] == [("n[0,2]", 1)]

@@ -48,7 +48,9 @@ def test_a_new_resource_in_every_job_is_refused(log):
     rows = [SACCT_ROW.format(number, f"kind{number}:1") for number in range(100)]
     path = log("a.sacct", SACCT + "".join(rows))
     # core is one of the kinds; the first line is the header.
-    message = rf"a\.sacct:{MAX_KINDS + 1}: field resource = 'kind.*at most {MAX_KINDS} kinds"
+    message = (
+        rf"a\.sacct:{MAX_KINDS + 1}: field resource = 'kind.*at most {MAX_KINDS} resource types"
+    )
     with pytest.raises(TraceError, match=message):
         traces.read(path)
     workload = traces.read(path, skip_bad_lines=True)

@@ -60,7 +60,7 @@ def test_a_pbs_pro_log_reads_as_chunks_on_nodes(logs):
 def test_records_that_are_no_jobs_are_counted(logs):
     workload = traces.read(logs / "pbspro.acct")
     assert workload.header[0] == ("Records", "E 7, L 1, Q 1, S 1")
-    assert {text.partition(":")[0] for key, text in workload.header if key == "Set aside"} == {
+    assert {text.partition(":")[0] for key, text in workload.header if key == "Excluded"} == {
         "array parent",
         "heterogeneous chunks",
         "never ran",
@@ -202,7 +202,7 @@ def test_a_record_that_cannot_be_true_is_excluded_and_named(log, record, skip):
     workload = traces.read(log("a.acct", f"{first}\n\n{record}\n{last}\n"), skip_bad_lines=skip)
     assert workload.job_id.tolist() == ["1.server", "9.server"]
     assert workload.set_aside == (("unreadable record", 1),)
-    named = dict(workload.header)["Set aside"]
+    named = dict(workload.header)["Excluded"]
     assert named.startswith("unreadable record: line 3: ")
     assert BAD_RECORDS[record].removeprefix("field ") in named
 

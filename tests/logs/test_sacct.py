@@ -343,7 +343,9 @@ def test_no_node_allocated_is_not_divided_by(log):
     workload = traces.read(log("a.sacct", lines(asked)))
     assert workload.nodes_min.tolist() == [2]
     nobody = {**asked, "ReqTRES": "cpu=4,mem=4G"}
-    with pytest.raises(TraceError, match=r"a\.sacct:2: field gpu = 2: needs AllocTRES, NNodes or"):
+    with pytest.raises(
+        TraceError, match=r"a\.sacct:2: field gpu = 2: also needs AllocTRES, NNodes or"
+    ):
         traces.read(log("a.sacct", lines(nobody)))
     workload = traces.read(log("a.sacct", lines(nobody, {"JobID": "8"})), skip_bad_lines=True)
     assert (workload.job_id.tolist(), dict(workload.set_aside)) == (["8"], {"bad line": 1})
@@ -470,7 +472,7 @@ def test_a_run_of_a_real_slurm_is_read(logs):
     assert workload.reservation.decode()[rows["15"]] == "maint"
     assert (workload.nodes_min[rows["19"]], workload.nodes_max[rows["19"]]) == (2, 3)
     assert workload.cancel[[rows["25_5"], rows["34"]]].tolist() == [54, 54]
-    assert ("set aside: still waiting", "2; 1.6 core-hours; 33, 35") in describe(workload)
+    assert ("excluded: still waiting", "2; 1.6 core-hours; 33, 35") in describe(workload)
     header = [text for key, text in workload.header if key == "Note"]
     assert "components of heterogeneous jobs: 2" in header
     assert "steps: 30" in header

@@ -42,7 +42,7 @@ def study(monkeypatch):
         ]
         for module in ("grid", "overview"):
             monkeypatch.setattr(f"cpsched.report.{module}.leading", lambda _: places)
-        runs = [SimpleNamespace(place=f"{log} on s", workload=log) for log in LOGS]
+        runs = [SimpleNamespace(case=f"{log} on s", workload=log) for log in LOGS]
         return SimpleNamespace(results=SimpleNamespace(by_group=False, runs=runs))
 
     return made

@@ -16,7 +16,7 @@ from cpsched.systems import parse as parse_system
 def run(over=0.0, seed=0):
     use = {"mean": 1.38, "peak": 2.92, "over": over}
     return SimpleNamespace(
-        record={"recorded_use": use}, place="log on four", dispatcher="baseline", seed=seed
+        record={"recorded_use": use}, case="log on four", dispatcher="baseline", seed=seed
     )
 
 

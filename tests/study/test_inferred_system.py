@@ -41,7 +41,7 @@ def test_or_the_load():
     """Eighty core-seconds in ten seconds are four fifths of ten cores."""
     total, said = made(log((0, 4, 10), (10, 4, 10)))
     assert total == [10]
-    assert "on which the jobs would be 80 % of the machine" in said
+    assert "on which the jobs would be 80 % of the system" in said
 
 
 def test_nodes_hold_the_largest_unit_of_each_kind():

@@ -80,8 +80,10 @@ def test_placement_is_a_table_where_a_machine_has_nodes():
 def test_columns_nobody_has_are_left_out():
     """GPUs where there are none, a steady window where there is none, users and lost work."""
     found = tables_of(summary(steady_utilization={"core": None}))
-    table = found["the machine"]
-    assert not {"gpu use", "core use, steady", "node use"} & set(heads(table))
+    table = found["the system"]
+    assert not {"gpu utilization", "core utilization, steady", "node utilization"} & set(
+        heads(table)
+    )
     assert heads(table)[-2:] == ["p99.9 wait", "max wait"]
     assert not {"mean wait of users", "work lost"} & set(found)
 

@@ -197,7 +197,7 @@ def test_one_run_each_has_no_verdict_however_many_days_the_log_has(folder):
     assert {row["verdict"] for row in rows} <= {"one run", "equal"}
     (jobs,) = (row for row in tables.gains.rows() if (row["kind"], row["group"]) == ("GPU", "yes"))
     assert jobs["difference_high"] < 0
-    assert conclusions(tables, "--repeat 5")[-1].endswith("repeat with --repeat 5 to confirm.")
+    assert conclusions(tables, "--repeat 5")[-1].endswith("use --repeat 5 to confirm.")
 
 
 def test_shorter_waits_are_not_a_gift_of_jobs_that_end_early_or_never_run(folder):
@@ -230,7 +230,7 @@ def test_what_changes_nothing_is_said_to(folder):
     assert conclusions(tables) == [
         "cap-request 9-0: changes nothing, no job waits longer or shorter.",
         "One run each confirms no difference, because moving submits by seconds can change as much:"
-        " repeat with several seeds to confirm.",
+        " use several repetitions to confirm.",
     ]
     (whom,) = (one.table for one in readable(tables)["gains"] if one.title.startswith(GAINS))
     columns = {column.header: column.values for column in whom.columns}

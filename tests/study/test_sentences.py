@@ -16,13 +16,13 @@ from cpsched.study.verdicts import EQUAL, HIGHER, LOWER, ONE_RUN, THIS_LOG, UNCL
 BASE = {"bounded_slowdown_mean": 20.0, "wait_max_s": 14_400.0, "wait_mean_s": 3600.0}
 
 
-def against(who, slowdown, longest, wait=3600.0, *, place="log", sure=None, **more):
+def against(who, slowdown, longest, wait=3600.0, *, case="log", sure=None, **more):
     """Return the rows of a run against easy; ``sure`` has the verdict of slowdown and tail."""
     rows = []
     for (figure, base), value in zip(BASE.items(), (slowdown, longest, wait), strict=True):
         row = dict.fromkeys(COLUMNS) | {
-            "workload": place, "system": "machine", "dispatcher": who, "predictor": "requested",
-            "base_workload": place, "base_system": "machine", "base_dispatcher": "easy",
+            "workload": case, "system": "machine", "dispatcher": who, "predictor": "requested",
+            "base_workload": case, "base_system": "machine", "base_dispatcher": "easy",
             "base_predictor": "requested", "class": "all", "figure": figure, "value": value,
             "base_value": base, "ratio": value / base if value else None,
             "verdict": sure or ONE_RUN,
@@ -72,7 +72,7 @@ def tables(*runs, knowing=(), front=(), behind=(), counts=None, reproduced=None)
             baseline=Baseline(dispatcher="easy"),
             by_group=False,
             runs=[
-                SimpleNamespace(place=f"{one[0]} on {one[1]}", record={}, seed=0) for one in about
+                SimpleNamespace(case=f"{one[0]} on {one[1]}", record={}, seed=0) for one in about
             ],
         ),
         record=SimpleNamespace(
@@ -111,7 +111,7 @@ def test_one_run_each_is_no_proof_and_the_price_is_in_the_same_sentence():
         " confirmed).",
         "Every run with a noticeably lower slowdown has a longer maximum wait.",
         "One run each confirms no difference, because moving submits by seconds can change as much:"
-        " repeat with several seeds to confirm.",
+        " use several repetitions to confirm.",
     ]
 
 
@@ -148,7 +148,7 @@ def test_one_run_over_many_days_is_no_gain_either():
     run = against("a", 19.0, 14_400.0, days=100, daily_ratio_low=0.94, daily_ratio_high=0.96)
     first, second = said(run)
     assert first.startswith("In one run each, a has a lower mean bounded slowdown, 19.00 instead")
-    assert second.endswith("repeat with several seeds to confirm.")
+    assert second.endswith("use several repetitions to confirm.")
 
 
 def test_runs_that_were_not_repeated_have_no_front():
@@ -215,7 +215,7 @@ def test_a_loss_of_jobs_is_no_gain_and_another_allocator_is_named():
         "sure", 10.0, 14_400.0, sure=LOWER, allocator="pack", base_allocator="first-fit"
     )
     assert said(placed)[0].endswith(
-        "; jobs are placed by consolidate instead of first-fit, which may be part of it."
+        "; jobs are placed by pack instead of first-fit, which may be part of it."
     )
 
 
@@ -266,9 +266,9 @@ def test_several_places_begin_with_all_of_them(monkeypatch):
     monkeypatch.setattr("cpsched.report.sentences.overview", lambda _: said)
     some = tables(
         against("sjf", 10.0, 14_400.0, sure=LOWER),
-        against("sjf", 15.0, 28_800.0, sure=LOWER, place="other"),
-        against("fifo", 40.0, 14_400.0, place="third"),
-        against("sjf", 5.0, 14_400.0, place="fourth"),
+        against("sjf", 15.0, 28_800.0, sure=LOWER, case="other"),
+        against("fifo", 40.0, 14_400.0, case="third"),
+        against("sjf", 5.0, 14_400.0, case="fourth"),
     )
     lines = conclusions(some)
     assert lines[0] == "On the whole: no."
@@ -286,7 +286,7 @@ def test_what_is_said_of_all_places_is_said_once(monkeypatch):
     """Once more behind the lines of the places, and in none of them."""
     monkeypatch.setattr("cpsched.report.sentences.overview", lambda _: Overview())
     some = [
-        against("sjf", slowdown, 14_400.0, sure=LOWER, place=place)
+        against("sjf", slowdown, 14_400.0, sure=LOWER, case=place)
         for place, slowdown in (("log", 10.0), ("other", 12.0))
     ]
     one, other, *shared = conclusions(tables(*some))
@@ -299,7 +299,7 @@ def test_a_record_that_is_not_reproduced_is_said_before_a_gain(monkeypatch):
     """On each log that it holds of."""
     monkeypatch.setattr("cpsched.report.sentences.overview", lambda _: Overview())
     some = [
-        against("sjf", slowdown, 14_400.0, sure=LOWER, place=place)
+        against("sjf", slowdown, 14_400.0, sure=LOWER, case=place)
         for place, slowdown in (("log", 10.0), ("other", 12.0))
     ]
     lines = conclusions(tables(*some, reproduced={"log": "closely", "other": "not"}))
@@ -326,7 +326,7 @@ def of_scenarios(sure=ONE_RUN, counts=None, **values):
     base = {f"base_{name}": value for name, value in names.items()} | {"base_dispatcher": "now"}
     runs = [
         SimpleNamespace(
-            key=("log", "machine", name, "requested"), place="log on machine", record={}, changes=()
+            key=("log", "machine", name, "requested"), case="log on machine", record={}, changes=()
         )
         for name in ("now", *values)
     ]

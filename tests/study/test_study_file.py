@@ -81,7 +81,7 @@ def test_everything_can_be_said(read):
         overrun = "extend"
         restarts = "share=0.5,cost=30"
         runtime_model = "gpu-scaling: sigma=0.2"
-        outages = "drawn: repair=60"
+        outages = "random: repair=60"
         correction = "double"
         dispatch_interval = "0:00:30"
         enforce_limits = false
@@ -248,9 +248,9 @@ def test_a_part_of_all_workloads(study):
         (LOG, "dispatchers: is missing; it must be a list such as"),
         (TOP + LOG + "frist = 3", r"workloads\[1\].frist: there is no such key.* Did you mean 'first'"),
         (TOP + 'sedes = 3\n' + LOG, "sedes: there is no such key; .*Did you mean 'seeds'"),
-        (TOP + "seeds = 0\n" + LOG, "seeds: is 0, must be a number of seeds from 1 to 10000"),
+        (TOP + "seeds = 0\n" + LOG, "seeds: is 0, must be a number of repetitions from 1 to 10000"),
         (TOP + "seeds = [1, 1]\n" + LOG, "seeds: 1 is listed twice"),
-        (TOP + "jitter = 5\n" + LOG, "jitter: is 5, but seed 0 moves no job"),
+        (TOP + "jitter = 5\n" + LOG, "jitter: is 5, but one repetition moves no job"),
         ('dispatchers = ["fifo"]\n' + LOG, r"workloads\[1\].systems: there is no system"),
         (TOP.replace("easy", "esay") + LOG, "dispatchers: no dispatcher is called 'esay'. Did you mean 'easy'"),
         (TOP.replace("easy", "easy:x=1") + LOG, "dispatchers: easy:x=1: x: no such option"),

@@ -12,7 +12,7 @@ from cpsched.model import columns as c
 from cpsched.util.spec import build
 
 EXPECTED_WAITS = (1800, 3600, 21600)
-VARIANTS = tuple(f"{kind}-{number}" for kind in ("cp-pool", "cp-nodes") for number in range(4))
+VARIANTS = tuple(f"{kind}-{number}" for kind in ("cph", "cp") for number in range(4))
 MINIMISES_SLOWDOWN = ("2", "3")
 
 

@@ -30,7 +30,7 @@ IRRELEVANT: Mapping[str, str] = {
     "session": "a number of the processes",
     "alt_id": "a number of the processes",
     "owner": "the user with the host of the submission",
-    "requestor": "who asked for the record",
+    "requestor": "user who asked for it",
     "accounting_id": "a number for other accounting",
     "gridname": "the user's name in a grid",
     "array_id": "the id of the job's array, which its own id says",

@@ -311,7 +311,7 @@ class _Text:
         elif jobs.submit[0] != 0:
             self.lost["times will count from the first submit"] = 0
         if jobs.set_aside:
-            self.lost["what was set aside"] = 0
+            self.lost["excluded rows"] = 0
         neutral = Workload.build(
             title="",
             **{name: getattr(jobs, name) for name in ("job_id", "submit", "runtime", "units")},

@@ -178,7 +178,7 @@ def _header(options: EuroraOptions) -> list[tuple[str, str]]:
     """Return metadata that says the workload is not a recording, and how to make it again."""
     given = [(item.name, str(getattr(options, item.name))) for item in fields(options)]
     return [
-        ("Computer", "Eurora (CINECA), generated: no recording of any machine"),
+        ("Computer", "Eurora (CINECA), generated: not recorded on any system"),
         ("Generator", f"cpsched eurora, version {VERSION}"),
         *((f"Option {key}", value) for key, value in given),
         ("Span", f"{options.span:.6g} days"),

@@ -223,7 +223,7 @@ def _of_use(runs: Runs, resource: str, averaged: str, others: str) -> Picture:
         for run in runs.every
     )
     return Picture(
-        title=f"{named} use over time",
+        title=f"{named} utilization over time",
         caption=f"Share of the system's {several} that jobs held, {averaged}; each name has"
         f" its mean.{others}",
         alt=f"Share of {named} in use over time; means: {told}.",

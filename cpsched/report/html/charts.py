@@ -83,7 +83,7 @@ def _leading(tables: Tables, place: Place) -> LeadingRows:
 
 
 def _head(item: Figure) -> str:
-    title = "core use, steady window" if item.name == "core_use" else item.title
+    title = "utilization, steady window" if item.name == "core_use" else item.title
     # A name such as p99.9 stays as it is.
     return title if title[1].isdigit() else title[:1].upper() + title[1:]
 

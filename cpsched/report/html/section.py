@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 #: The charts of jobs and machine that are not folded.
 _OPEN = (
     *("waits of all jobs", "bounded slowdowns of all jobs", "queue over time"),
-    *("core use over time", "wait against job size"),
+    *("core utilization over time", "wait against job size"),
 )
 #: Charts of gains and losses are drawn for at most this many scenarios; tables have all.
 _SCENARIOS = 6
@@ -209,7 +209,7 @@ def _left_out(counts: Mapping[str, Any], place: Place, results: Results) -> list
     """
     said = [f"{counted(counts['in_log'], 'job')} in the log, {counts['simulated']:,} simulated."]
     for reason, number in counts["set_aside"].items():
-        said.append(f"Set aside: {number:,} ({reason}).")
+        said.append(f"Excluded: {number:,} ({reason}).")
     for reason, number in counts["rejected_because"].items():
         said.append(f"Rejected, because they can never run here: {number:,} ({reason}).")
     for reason, number in counts.get("never_started_because", {}).items():

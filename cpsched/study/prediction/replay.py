@@ -293,7 +293,7 @@ def unmapped(workload: Workload) -> Fitted:
     capacity = (workload.request * workload.units[:, None] + workload.per_node).max(axis=0)
     system = System(
         name="unmapped",
-        title="no machine",
+        title="no system",
         source="made for the log",
         resources=workload.resources,
         capacity=capacity.reshape(1, -1),

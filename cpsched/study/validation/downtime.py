@@ -48,7 +48,7 @@ def downtime_sentence(intervals: Sequence[tuple[int, int]]) -> str:
     total = sum(end - start for start, end in intervals)
     return (
         f"No recorded job ran though some waited in {counted(len(intervals), 'interval')} of an"
-        f" hour or more, {duration(total)} in all: was the machine down?"
+        f" hour or more, {duration(total)} in all: was the cluster down?"
     )
 
 

@@ -74,13 +74,13 @@ _KINDS, _OFF = ("reason", "queue", "GPU", "account", "size"), 1.5
 _MOST_WARNED = 4
 #: What it means for what-ifs; the first {} is the smallest difference that says something.
 _ON_WHAT_IFS = {
-    "closely": "What-ifs: differences in mean wait larger than {} say something about this machine;"
+    "closely": "What-ifs: differences in mean wait larger than {} say something about this cluster;"
     " smaller ones are within what the model gets wrong.",
     "roughly": "What-ifs: take directions and large differences (more than {1} in mean wait), not"
     " numbers.",
     "not": "What-ifs: do not trust them yet. Check next, the most frequent causes first:"
     " nodes that were down (--outages), what cpsched slurm import lists as not modelled,"
-    " the empty machine at the beginning (a later --measure-from), parameters that have changed"
+    " the empty cluster at the beginning (a later --measure-from), parameters that have changed"
     " since, a longer log; the jobs that differ most show where it begins.",
 }
 
@@ -98,12 +98,12 @@ def statement(validation: Validation, repeats: Sequence[WaitErrors] = ()) -> Ite
     word = errors.grade
     reproduced = "not reproduced" if word == "not" else f"{word} reproduced"
     yield (
-        f"Waits are {reproduced}: {duration(errors.recorded)} on average in the record,"
+        f"Waits are {reproduced}: {duration(errors.recorded)} on average as recorded,"
         f" {duration(errors.simulated)} in the simulation ({_share(errors)})."
     )
     if errors.missing:
         yield (
-            f"{counted(errors.missing, 'job')} that ran in the record can never start in the"
+            f"{counted(errors.missing, 'job')} that ran as recorded can never start in the"
             " simulation; shares of jobs count them."
         )
     yield _meaning(errors)
@@ -176,7 +176,7 @@ def _warnings(validation: Validation) -> Iterator[str]:
             "reason": f"Jobs that waited in Slurm for {name}",
         }.get(kind, f"Jobs of {kind} {name}")
         yield (
-            f"{what}: {duration(errors.recorded)} in the record, {duration(errors.simulated)} in"
+            f"{what}: {duration(errors.recorded)} as recorded, {duration(errors.simulated)} in"
             " the simulation; a what-if says nothing about these."
         )
     if len(off) > _MOST_WARNED:

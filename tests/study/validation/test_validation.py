@@ -96,7 +96,7 @@ def test_a_held_job_waits_from_its_submit_and_its_hold_is_told():
     assert found.held.tolist() == [100]
     first, second, *_ = statement(found)
     assert first.endswith(
-        "1 min 43 s on average in the record, 1 min 40 s in the simulation (100 % less)."
+        "1 min 43 s on average as recorded, 1 min 40 s in the simulation (100 % less)."
     )
     assert second == (
         "Waits are from submit to first start. On average 1 min 40 s of them pass before a job may"
@@ -253,7 +253,7 @@ def test_errors_are_grouped_by_the_reason_that_slurm_recorded(tmp_path, cpsched)
     arguments = ("validate", str(log), *options, "--out", str(tmp_path / "out"))
     code, out, _ = cpsched(*arguments)
     assert code == 0
-    assert "Jobs that waited in Slurm for QOSMaxGRESPerUser: 2 h in the record, 0 s" in out
+    assert "Jobs that waited in Slurm for QOSMaxGRESPerUser: 2 h as recorded, 0 s" in out
     assert "(Slurm: QOSMaxGRESPerUser)" in out
     assert "0 of 8 cores, 0 of 2 GPUs were in use by recorded jobs" in out
     about = json.loads((tmp_path / "out" / "validation.json").read_text())
