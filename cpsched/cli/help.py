@@ -36,9 +36,8 @@ def name_values(command: Any) -> None:
             if parameter.metavar is None:
                 parameter.metavar = "" if parameter.is_flag else _word(parameter)
             _say_default(parameter)
-    if long := [
-        one for one in command.params if one.secondary_opts and len(one.opts[0]) > _LONGEST
-    ]:
+    pairs = [option for option in command.params if option.secondary_opts]
+    if long := [option for option in pairs if len(option.opts[0]) > _LONGEST]:
         command.format_help = partial(_without_first_names, long, command.format_help)
     # Typer makes this option when it is first asked for, and keeps it.
     context = command.context_class(command, help_option_names=HELP_NAMES)

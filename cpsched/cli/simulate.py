@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from cpsched.systems.mapping import Fitted
 
 _OBSERVE = "An observer of the run, NAME:KEY=VALUE,... (cpsched list observers)."
-_EXPORT = "Extra format (cpsched list formats)."
+_EXPORT = "Also write a format (cpsched list formats)."
 
 
 @grouped
@@ -52,7 +52,7 @@ def command(
     runs: SiteRuns,
     on_infeasible: Annotated[
         Literal["reject", "error"],
-        option(RULES, help="For jobs that can never run."),
+        option(RULES, help="Jobs that can never run."),
     ] = "reject",
     checkpoint: Annotated[
         Path | None,

@@ -106,7 +106,7 @@ class Settings:
     overrun: str = _setting(
         "kill",
         choices=("kill", "extend"),
-        help="At the requested time.",
+        help="Jobs at their requested time.",
     )
     correction: str = _setting(
         "requested",
