@@ -133,7 +133,7 @@ def main() -> None:
         prepare(measure.archive_log(args.traces, LOG), args.jobs, work / "hpc2n.swf")
         env = {**measure.cache(work / "cache"), "TZ": "UTC", "PYTHONDONTWRITEBYTECODE": ""}
         given = ["simulate", work / "hpc2n.swf", "--system", SYSTEM, "--dispatcher", "fifo"]
-        given += ["--out", work / "study", "--overwrite"]
+        given += ["--out", work / "study", "--force"]
         timed = [sys.executable, "-c", _TIMED, work / "spent.json", json.dumps(PARTS), *given]
         measure.run([*measure.CPSCHED, *given], env)
         names = {

@@ -2,8 +2,8 @@
 How good forecasts of starts are beside trivial ones, on the logs of the archive.
 
 ``python benchmarks/forecasts.py LOGS [--only kth-sp2]``, where LOGS is a folder with the logs: what
-``cpsched when --score`` says of the first 5,000 jobs of each under EASY, a row for each forecaster.
-With ``--held-back``, on the logs on which nothing was chosen.
+``cpsched forecast --evaluate`` says of the first 5,000 jobs of each under EASY, a row for each
+forecaster. With ``--held-back``, on the logs on which nothing was chosen.
 
 With ``--waiting 1000``: what one forecast of all waiting jobs costs at the first moment at which so
 many wait; ``--days`` bounds how far the scenarios go.

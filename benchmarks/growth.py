@@ -111,7 +111,7 @@ def by_jobs(folder: Path, most: int) -> Iterator[Point]:
         log, out = folder / f"farm-{size}.parquet", folder / f"runs-{size}"
         yield generated("jobs", size, log)
         for name in ("fifo", "easy"):
-            where = ("--system", FARM, "-d", name, "--out", out / name, "--overwrite")
+            where = ("--system", FARM, "-d", name, "--out", out / name, "--force")
             yield measured("jobs", size, name, "simulate", log, *where)
         both = out / "both"
         both.mkdir()

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cpsched.cli.options import LOGS, AsJson, Log, Overwrite, Seed, grouped
+from cpsched.cli.heading import not_simulated
+from cpsched.cli.options import LOGS, AsJson, Force, Log, Seed, grouped
 from cpsched.cli.output import counted, echo, escaped, print_json
 from cpsched.cli.progress import counted_of, display, times
-from cpsched.cli.report import not_simulated
 from cpsched.errors import ConfigError
 from cpsched.util.atomic_files import check_new_file, replacing
 from cpsched.util.csv_cells import guarded
@@ -30,14 +30,19 @@ if TYPE_CHECKING:
 
 ReplaySystem = Annotated[
     str | None,
-    typer.Option("--system", help="Map the jobs onto this system (cpsched list systems)."),
+    typer.Option(
+        "--system",
+        "-s",
+        metavar="NAME",
+        help="System of the jobs (cpsched list systems).",
+    ),
 ]
 ReplayDispatcher = Annotated[
     str | None,
     typer.Option(
         "--dispatcher",
         "-d",
-        help="Simulate start times with this dispatcher instead of using those of the log.",
+        help="Simulate the starts. [those of the log]",
     ),
 ]
 #: Judged where the command line names none.
@@ -64,17 +69,13 @@ def evaluate_command(
     dispatcher: ReplayDispatcher = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="File for all predictions: .csv, .csv.gz or .parquet."),
+        typer.Option("--out", "-o", help="All predictions: .csv, .csv.gz, .parquet."),
     ] = None,
-    overwrite: Overwrite = False,
-    warmup: Annotated[
-        float, typer.Option(help="Share of the jobs at the start that are not scored.")
-    ] = 0.1,
+    force: Force = False,
+    warmup: Annotated[float, typer.Option(help="Share of first jobs that are not scored.")] = 0.1,
     min_runtime: Annotated[
         int,
-        typer.Option(
-            min=0, help="Leave out jobs that ran for fewer seconds, as if never submitted."
-        ),
+        typer.Option(min=0, help="Leave out jobs of fewer seconds."),
     ] = 0,
     *,
     log: Log,
@@ -90,9 +91,7 @@ def evaluate_command(
         build("predictors", spec, truth=lambda handle: handle)
     check_dispatcher(dispatcher, system)
     if out is not None:
-        check_new_file(
-            out, overwrite=overwrite, suffixes=(".csv", ".csv.gz", ".parquet"), key="--out"
-        )
+        check_new_file(out, overwrite=force, suffixes=(".csv", ".csv.gz", ".parquet"), key="--out")
     jobs = log.read()
     fitted, starts = replayed(_long_enough(jobs, min_runtime), system, dispatcher)
     num_jobs = len(fitted.workload) - len(fitted.rejected)
@@ -238,7 +237,7 @@ def as_data(starts: JobStarts, evaluations: list[Evaluation]) -> dict[str, objec
 
 
 def _print(fitted: Fitted, starts: JobStarts, evaluations: list[Evaluation]) -> None:
-    from cpsched.cli.report import width
+    from cpsched.cli.heading import width
     from cpsched.report.accuracy_tables import by_class, distributions, overall, used
 
     echo(heading(fitted, starts, evaluations[0]))

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from cpsched.cli.heading import left_out, say, width
 from cpsched.cli.output import echo, escaped
-from cpsched.cli.report import left_out, say, width
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ _SAID = ("allocator", "decisions", "predictions", "provenance")
 
 
 def show_results(
-    tables: Tables, repeat: str, *, stats: bool, place: bool = True, praise: bool = True
+    tables: Tables, repeat: str, *, all_tables: bool, place: bool = True, praise: bool = True
 ) -> None:
     """
     Print what came of runs: what they leave out, the leading figures, and the finding.
@@ -37,7 +37,7 @@ def show_results(
     ----------
     repeat
         What the user adds for repetitions.
-    stats
+    all_tables
         Whether to print all other tables too: who gains and who loses, and all figures.
     place
         Whether to name workload and system above the table, with what they leave out.
@@ -78,9 +78,10 @@ def show_results(
             say(f"the table is of whole runs, sentences of the jobs submitted from {when} on")
         # Escaped already, apart from the colours of a terminal.
         typer.echo(f"\n{leading_text(found, width(), scenarios=scenarios, colour=_in_colour())}")
-    if stats:
-        all_tables = readable(tables)
-        for titled in (one for name in ("gains", "summary", "sizes") for one in all_tables[name]):
+    if all_tables:
+        titled_tables = readable(tables)
+        names = ("gains", "summary", "sizes")
+        for titled in (table for name in names for table in titled_tables[name]):
             echo(f"\n{titled.place}: {titled.title}\n\n{titled.table.in_words().text(width())}")
         for table in _of_first_runs(tables):
             echo(f"\n{table.in_words().text(width())}")

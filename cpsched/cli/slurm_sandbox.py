@@ -28,12 +28,12 @@ def command(
     jobs: Annotated[
         Path | None,
         typer.Option(
-            help="Jobs to submit: in each line seconds and options of sbatch. [40 sleeping jobs]",
+            help="Lines of seconds and options of sbatch.",
             metavar="FILE",
         ),
     ] = None,
     count: Annotated[
-        int, typer.Option(min=1, help="Number of sleeping jobs, without --jobs.", metavar="N")
+        int, typer.Option(min=1, help="Sleeping jobs, without --jobs.", metavar="N")
     ] = 40,
     mean: Annotated[float, typer.Option(min=1, help="Their mean runtime.", metavar="SECONDS")] = 30,
     seed: Seed = 0,

@@ -64,7 +64,7 @@ def when_in_log(
     """
     if by is not None and by <= time:
         raise ConfigError(
-            f"is second {by:,}, must be after {time:,}, the moment asked about", key="--by"
+            f"is second {by:,}, must be after {time:,}, the moment asked about", key="--deadline"
         )
     logged = None if job is None else find_job(fitted, job, time)
     if logged is not None and logged.rejected is not None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cpsched.systems.mapping import Fitted
     from cpsched.util.types import FloatArray
 
-OURS = "cpsched when"
+OURS = "cpsched forecast"
 #: What each trivial forecaster says, by its name in tables.
 TRIVIAL = {
     "recent waits": "quantiles of the waits of the last 200 jobs that had to wait and have started",
@@ -148,8 +148,8 @@ def _scored(
             f"{len(scored):,} of {len(sample):,} forecasts can be scored, at least {LEAST} must be;"
             f" they count once {LEAST} earlier ones have come to their starts. {waited:,} of the"
             f" {considered:,} jobs have to wait: "
-            + ("add --forecasts" if len(sample) < waited else "take more of the log"),
-            key="--score",
+            + ("raise --samples" if len(sample) < waited else "take more of the log"),
+            key="--evaluate",
         )
     job_id = run.present().jobs.workload.job_id
     waits = {

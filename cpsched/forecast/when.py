@@ -105,7 +105,7 @@ class QueueForecast:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain JSON types."""
-        return {"schema": "cpsched.when/1", **asdict(self)}
+        return {"schema": "cpsched.forecast/1", **asdict(self)}
 
 
 def when(

@@ -22,7 +22,7 @@ _REMEDIES = (
     ("constraint", "list such features of the nodes in the system file (features = [...])"),
     ("has the feature", "list such features of the nodes in the system file (features = [...])"),
     ("the system has none", "add it to the nodes of the system file if they have it"),
-    (" s, queue ", "--no-enforce-limits, or another max_time of the queue in the system file"),
+    (" s, queue ", "--no-enforce-time-limits, or another max_time of the queue in the system file"),
     ("is not allowed in queue", "see users of that queue in the system file"),
     ("nodes, queue ", "see the limits of that queue in the system file"),
     ("no eligible node has", "compare the nodes of the system file with the cluster's"),

@@ -1,7 +1,7 @@
 """
 How closely simulated waits are those that a log recorded, in numbers and in a word.
 
-``cpsched slurm fidelity`` and the answers of ``cpsched what-if`` have their verdict from here.
+``cpsched validate`` and the answers of ``cpsched what-if`` have their verdict from here.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ def conclusions(tables: Tables, repeat: str = SEVERAL_SEEDS) -> list[str]:
     Parameters
     ----------
     repeat
-        What whoever reads it adds for repetitions, in the words of the front end: ``--seeds 5``.
+        What whoever reads it adds for repetitions, in the words of the front end: ``--repeat 5``.
     """
     found = findings(tables, repeat)
     if len(found) < 2:

@@ -40,6 +40,8 @@ class SettingSpec:
         The registry group of what it names.
     parser
         What reads it (``module:name``), where it is ``KEY=VALUE,...``.
+    flag
+        The name of its option, where it is not the setting's own.
     """
 
     help: str
@@ -48,6 +50,7 @@ class SettingSpec:
     choices: tuple[str, ...] = ()
     group: str = ""
     parser: str = ""
+    flag: str = ""
 
     def checked(self, text: str, folder: Path) -> str:
         """
@@ -103,18 +106,22 @@ class Settings:
     overrun: str = _setting(
         "kill",
         choices=("kill", "extend"),
-        help="At the requested time: kill the job, or extend it (run on as recorded).",
+        help="Jobs at their requested time.",
     )
     correction: str = _setting(
         "requested",
         choices=("requested", "double"),
+        flag="estimate-correction",
         help="Expected end of a job that outlives its prediction.",
     )
     dispatch_interval: int | None = _setting(
         None, metavar="S", help="Dispatch only at multiples of S seconds."
     )
     enforce_limits: bool = _setting(
-        True, usual="yes", help="Reject jobs that ask for more time than their queue allows."
+        True,
+        usual="yes",
+        flag="enforce-time-limits",
+        help="Reject jobs above a queue's limit, or not.",
     )
     restarts: str = _setting(
         _AS_IN_LOG,
@@ -157,6 +164,12 @@ class Settings:
 RULES: Mapping[str, SettingSpec] = {
     one.name: one.metadata["rule"] for one in fields(Settings) if "rule" in one.metadata
 }
+
+
+def option_of(name: str) -> str:
+    """Return the option of the command line that gives a setting."""
+    flag = RULES[name].flag if name in RULES else ""
+    return f"--{flag or name.replace('_', '-')}"
 
 
 def read_settings(section: Section) -> Settings:

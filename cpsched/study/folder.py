@@ -57,9 +57,9 @@ def check_target(folder: Path, *, overwrite: bool) -> None:
     if not any(folder.iterdir()):
         return
     if not overwrite:
-        raise RunError(f"{folder} exists; name another folder, or add --overwrite")
+        raise RunError(f"{folder} exists; name another folder, or add --force")
     if files_of_run(folder) is None:
-        raise RunError(f"{folder} is not a run, so --overwrite does not replace it")
+        raise RunError(f"{folder} is not a run, so --force does not replace it")
 
 
 @contextmanager

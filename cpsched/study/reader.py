@@ -47,7 +47,7 @@ _T = TypeVar("_T")
 #: What ``run.json`` says that follows from the rest of a run.
 _DERIVED = ("settings", "allocator", "workload", "system", "counts", "not_a_forecast")
 #: The remedy for any damage.
-_REMEDY = "simulate again with --overwrite"
+_REMEDY = "simulate again with --force"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -23,7 +23,7 @@ def record(results: Results, workload: Workload | None = None) -> list[dict[str,
     """
     Return a row for all jobs and for each group of them; none where a log records no starts.
 
-    ``reproduced`` is what ``cpsched slurm fidelity`` says of their waits: ``closely``, ``roughly``
+    ``reproduced`` is what ``cpsched validate`` says of their waits: ``closely``, ``roughly``
     or ``not`` (:mod:`cpsched.metrics.validation`). Waits are from submit to first start, and
     ``held_mean_s`` of them pass before a job may start. A ``workload`` that is at hand need not be
     read again.

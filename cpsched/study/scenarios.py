@@ -211,7 +211,7 @@ def _dispatcher(base: str, scenario: Scenario, folder: Path) -> str:
     if edits:
         policy = files_of("dispatchers", spec).get("policy")
         if policy is None or not follows_policy(base):
-            raise ConfigError("needs --policy", where=edits[0])
+            raise ConfigError("needs --slurm-policy", where=edits[0])
         options["policy"] = str(_written(edited_policy(policy, edits), scenario, folder))
     return str(Spec(spec.name, tuple(sorted(options.items()))))
 
@@ -220,7 +220,7 @@ def _check_option(spec: Spec, key: str, value: str, text: str) -> None:
     """Raise ConfigError for an option that a dispatcher does not have, or a value it refuses."""
     if needs_policy(spec.name, key):
         raise ConfigError(
-            f"is not of {spec.name}, but of a site's Slurm: it needs --policy, or -d slurm",
+            f"is not of {spec.name}, but of a site's Slurm: it needs --slurm-policy, or -d slurm",
             where=f"set {text}",
         )
     try:

@@ -1,4 +1,4 @@
-"""``--on slurm-arrays``: the runs of a study as tasks of Slurm job arrays, through submitit."""
+"""``--executor slurm-arrays``: runs of a study as tasks of Slurm job arrays, through submitit."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class SlurmArrays:
         except Exception as error:
             # Of Slurm's tools, or of submitit; nothing was submitted.
             raise ConfigError(
-                f"the jobs are not submitted: {' '.join(str(error).split())}", key="--on"
+                f"the jobs are not submitted: {' '.join(str(error).split())}", key="--executor"
             ) from error
         try:
             for poll in count(1):
@@ -125,7 +125,7 @@ class SlurmArrays:
             import submitit
         except ImportError as error:
             raise ConfigError(
-                "needs submitit: pip install 'cpsched[arrays]'", key="--on"
+                "needs submitit: pip install 'cpsched[arrays]'", key="--executor"
             ) from error
         # Where there is no accounting, what has ended is seen by its files, and nobody is warned.
         logging.getLogger("submitit").setLevel(logging.ERROR)
@@ -135,7 +135,7 @@ class SlurmArrays:
             if self.cluster == "slurm":
                 executor.update_parameters(slurm_array_parallelism=self._at_once, **self._slurm)
         except Exception as error:
-            raise ConfigError(" ".join(str(error).split()), key="--on") from error
+            raise ConfigError(" ".join(str(error).split()), key="--executor") from error
         return executor
 
 

@@ -119,9 +119,6 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
     "backends": {
         "slurm-arrays": "cpsched.study.slurm_arrays:SlurmArrays",
     },
-    "scripts": {
-        "slurm": "cpsched.logs.sacct.batch_script:read",
-    },
     "formats": {
         "accasim": "accasim_adapter.files:write",
         "slurm": "cpsched.logs.sacct.write:write_schedule",

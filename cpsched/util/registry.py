@@ -41,7 +41,6 @@ GROUPS = {
     "backends": "back-end",
     "system_files": "kind of system file",
     "model_files": "kind of model file",
-    "scripts": "kind of batch script",
     "topology_files": "kind of topology file",
     "checks": "suite of checks",
 }

@@ -96,7 +96,18 @@ def test_what_holds_over_several_logs_leads(files, cpsched):
 
 def test_a_log_needs_no_study(files, cpsched):
     """Seeds are counted from 1 and jitter submits by 5 s."""
-    options = ("-d", "easy", "-d", "greedy", "-p", "actual", "--seeds", "2", "--baseline", "greedy")
+    options = (
+        "-d",
+        "easy",
+        "-d",
+        "greedy",
+        "-p",
+        "actual",
+        "--repeat",
+        "2",
+        "--baseline",
+        "greedy",
+    )
     code, out, err = cpsched(*QUICK, *options, "--overrun", "extend", "--first", "20")
     assert (code, err) == (0, "")
     assert out.startswith("4 runs: 4 made")

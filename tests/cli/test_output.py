@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.progress import Progress, ProgressSample
 
 from cpsched.cli import progress
+from cpsched.cli.heading import say
 from cpsched.cli.output import echo
 from cpsched.cli.progress import counted_of, times, working
-from cpsched.cli.report import say
 
 
 def test_echo_keeps_line_ends(capsys):

@@ -41,7 +41,7 @@ def test_it_compares_what_the_command_compares(tmp_path, capsys):
     found = compare(
         log, system, dispatchers=["easy", "fifo"], seeds=2, baseline="fifo", out=tmp_path / "out"
     )
-    options = ["-d", "easy", "-d", "fifo", "--seeds", "2", "--baseline", "fifo", "--no-report"]
+    options = ["-d", "easy", "-d", "fifo", "--repeat", "2", "--baseline", "fifo", "--no-report"]
     with pytest.raises(SystemExit) as ended:
         main(["compare", log, "--system", system, *options, "--out", str(tmp_path / "told")])
     assert not ended.value.code, capsys.readouterr().err

@@ -14,7 +14,7 @@ def test_the_best_trivial_forecaster_is_what_all_are_compared_with():
         return np.tile(np.array(waits, dtype=float), (num, 1))
 
     names = list(TRIVIAL)
-    waits_of = {"cpsched when": always(90, 110), names[0]: always(150, 150)}
+    waits_of = {"cpsched forecast": always(90, 110), names[0]: always(150, 150)}
     waits_of |= {name: always(3700, 3700) for name in names[1:]}
     replayed = ForecastReplay(
         job=["1"] * num, wait=np.full(num, 100.0), waits=waits_of, considered=300, waited=200, unknown=1, early=2
@@ -29,7 +29,7 @@ def test_the_best_trivial_forecaster_is_what_all_are_compared_with():
     assert near.crps.ratio == 1
     assert far.crps.interval == (72, 72)
     shown = " ".join(text(replayed, [ours, near, far], 100).split())
-    assert "By CRPS, 'cpsched when' is better than the best trivial forecaster" in shown
+    assert "By CRPS, 'cpsched forecast' is better than the best trivial forecaster" in shown
     assert "200 of 300 jobs had to wait" in shown
     assert "1 forecast of jobs that never started and 2 forecasts before all" in shown
     assert as_data(replayed, [ours])["left_out"] == {"never_started": 1, "too_early": 2}

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from cpsched.cli import slurm_live as commands
+from cpsched.cli import slurm_explain, slurm_plan, slurm_queue
 from cpsched.errors import ConfigError
 from cpsched.forecast.live_queue import LiveQueue
 from cpsched.forecast.when_text import text as forecast_text
@@ -215,8 +215,10 @@ def test_past_days_come_again(slurm):
 @pytest.fixture
 def asking(slurm, cpsched, monkeypatch):
     """Run a command about the Slurm in memory."""
-    monkeypatch.setattr(commands, "backend_of", lambda: slurm)
-    monkeypatch.setattr(commands, "system_named", lambda name, backend: backend.system)
+    for module in (slurm_queue, slurm_explain, slurm_plan):
+        monkeypatch.setattr(module, "backend_of", lambda: slurm)
+    for module in (slurm_queue, slurm_plan):
+        monkeypatch.setattr(module, "system_named", lambda name, backend: backend.system)
     return lambda *words: cpsched("slurm", *words)
 
 
@@ -236,7 +238,7 @@ def test_commands_ask_the_same_queue(slurm, asking):
     code, out, _ = asking("explain", waiting, *options, "--json")
     about = json.loads(out)
     assert about["slurm"]["state"] == "PENDING"
-    assert about["forecast"]["schema"] == "cpsched.when/1"
+    assert about["forecast"]["schema"] == "cpsched.forecast/1"
 
 
 def test_the_history_of_a_command_is_that_of_a_file_or_of_sacct(slurm, asking, tmp_path):

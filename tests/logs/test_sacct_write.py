@@ -204,7 +204,7 @@ def test_the_schedule_of_a_run_is_written_as_a_log(tmp_path, cpsched):
         str(system),
         "-d",
         "fifo",
-        "--format",
+        "--export",
         "slurm",
         "--out",
         str(tmp_path / "run"),

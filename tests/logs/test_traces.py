@@ -55,7 +55,7 @@ def test_lines_without_comments_are_recognised_as_swf(log):
 )
 def test_an_unrecognised_file_names_the_formats_and_the_option(log, content, message):
     with pytest.raises(
-        TraceError, match=rf"jobs: {message}.*; choose one of .*pbs.* with --format"
+        TraceError, match=rf"jobs: {message}.*; choose one of .*pbs.* with --input-format"
     ):
         traces.detect(log("jobs", content))
 

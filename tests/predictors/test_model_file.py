@@ -267,7 +267,7 @@ def test_train_and_use_it_as_somebody_types_it(tmp_path, cpsched):
     digest, provenance = hashlib.sha256(Path(path).read_bytes()).hexdigest(), found["provenance"]
     assert (provenance["model"], provenance["model_sha256"]) == (path, digest)
     assert provenance["trained_jobs"] == "250"
-    status, answer, _ = cpsched(*train_it, "--overwrite", "--json")
+    status, answer, _ = cpsched(*train_it, "--force", "--json")
     trained = json.loads(answer)
     assert (status, trained["schema"], trained["model"]) == (0, "cpsched.train/1", path)
     assert [one["predictor"] for one in trained["predictors"]] == ["gbm-log"]
@@ -277,7 +277,7 @@ def test_train_and_use_it_as_somebody_types_it(tmp_path, cpsched):
         status, printed, _ = cpsched("evaluate", log, "-p", path, *more)
         assert f"not a forecast: {as_trained} was trained on these jobs" in printed
     simulated = ("simulate", log, "--system", "hpc2n", "-p", path, "-p", "user-history")
-    status, printed, _ = cpsched(*simulated, "--first", "200", "--stats")
+    status, printed, _ = cpsched(*simulated, "--first", "200", "--all-tables")
     assert status == 0
     assert "not a forecast on log: " in printed
     assert "model,start=60,trees=3,window=300 was trained on these jobs" in printed

@@ -105,7 +105,7 @@ def recorded(late):
 
 
 def test_an_answer_begins_with_the_verdict_and_praises_nothing_that_is_not_reproduced():
-    """The same verdict as of ``cpsched slurm fidelity``, whose rule is the same function."""
+    """The same verdict as of ``cpsched validate``, whose rule is the same function."""
     system = parse_system(SYSTEM, where="four.toml")
     for late, grade in ((0, "closely"), (4000, "roughly"), (90_000, "not")):
         log = recorded(late)

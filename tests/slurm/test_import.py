@@ -271,7 +271,7 @@ def test_command_overwrites_nothing_unasked(data, tmp_path, cpsched):
     assert code == 2
     assert "the file exists" in errors
     assert (tmp_path / "Campus.policy.toml").read_text() == "mine"
-    assert cpsched(*arguments, "--overwrite")[0] == 0
+    assert cpsched(*arguments, "--force")[0] == 0
 
 
 def test_one_source_is_needed(tmp_path):

@@ -10,7 +10,7 @@ import pytest
 from altered import resign, rewrite
 from tiny import jobs, machine, run
 
-from cpsched.cli.verify import checked_run
+from cpsched.cli.verify_run import checked_run
 from cpsched.errors import CpschedError, RunError
 from cpsched.study import load_run, save_run
 

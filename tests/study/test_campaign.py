@@ -285,7 +285,17 @@ def test_killed_and_resumed_is_as_if_nothing_had_been(place, study):
     (place / "log.swf").write_text(swf(400, gap=35))
     study = load_study(place / "study.toml")
     carry_out(study, place / "whole")
-    argv = [sys.executable, "-c", COMMAND, "compare", "study.toml", "--out", "cut", "--jobs", "2"]
+    argv = [
+        sys.executable,
+        "-c",
+        COMMAND,
+        "compare",
+        "study.toml",
+        "--out",
+        "cut",
+        "--workers",
+        "2",
+    ]
     cut = place / "cut"
     # While the first runs are made, and once a run is there.
     for sign in (".work/*/*", "runs/*"):

@@ -106,7 +106,7 @@ def test_equal_runs_differ_in_timing_alone(tmp_path):
 def test_existing_folders_are_refused(simulated, tmp_path):
     """A run is only replaced when asked to; anything else never."""
     save_run(simulated, tmp_path / "r")
-    with pytest.raises(RunError, match="exists; name another folder, or add --overwrite"):
+    with pytest.raises(RunError, match="exists; name another folder, or add --force"):
         save_run(simulated, tmp_path / "r")
     save_run(simulated, tmp_path / "r", overwrite=True)
     other = tmp_path / "precious"
@@ -213,7 +213,7 @@ def test_a_folder_with_some_run_json_is_not_a_run(simulated, tmp_path):
     """The name of a file does not make somebody's folder ours."""
     (tmp_path / "r").mkdir()
     (tmp_path / "r" / "run.json").write_text('{"my": "marathon"}')
-    with pytest.raises(RunError, match="is not a run, so --overwrite does not replace it"):
+    with pytest.raises(RunError, match="is not a run, so --force does not replace it"):
         save_run(simulated, tmp_path / "r", overwrite=True)
     assert (tmp_path / "r" / "run.json").read_text() == '{"my": "marathon"}'
 
@@ -346,7 +346,7 @@ def test_what_is_wrong_with_a_file_is_said_in_words(simulated, tmp_path, name, c
     if name != "run.json":
         resign(tmp_path / "r")
     expected = re.escape(f"{path} is damaged: {message}")
-    with pytest.raises(RunError, match=f"{expected}.*; simulate again with --overwrite$"):
+    with pytest.raises(RunError, match=f"{expected}.*; simulate again with --force$"):
         load_run(tmp_path / "r")
 
 

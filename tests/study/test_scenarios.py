@@ -199,7 +199,7 @@ def test_one_run_each_has_no_verdict_however_many_days_the_log_has(folder):
     assert {row["verdict"] for row in rows} <= {"one run", "equal"}
     (jobs,) = (row for row in tables.gains.rows() if (row["kind"], row["group"]) == ("GPU", "yes"))
     assert jobs["difference_high"] < 0
-    assert conclusions(tables, "--seeds 5")[-1].endswith("use --seeds 5 to confirm.")
+    assert conclusions(tables, "--repeat 5")[-1].endswith("use --repeat 5 to confirm.")
 
 
 def test_shorter_waits_are_not_a_gift_of_jobs_that_end_early_or_never_run(folder):
@@ -302,7 +302,7 @@ def test_two_scenarios_of_one_name_are_refused(folder):
         what_if(study(folder), two, folder)
     with pytest.raises(ConfigError, match="set applies to the baseline's dispatcher"):
         what_if(study(folder), [scenario("x: dispatcher fifo; set backfill=sjf")], folder)
-    with pytest.raises(ConfigError, match="needs --policy"):
+    with pytest.raises(ConfigError, match="needs --slurm-policy"):
         what_if(study(folder), [scenario("x: set qos.a.Priority=4")], folder)
 
 

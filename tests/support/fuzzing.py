@@ -28,10 +28,10 @@ from tiny import FOUR_CORES, jobs, machine, run
 
 from cpsched import logs as traces
 from cpsched import systems
-from cpsched.cli import negotiation as negotiations
 from cpsched.cli.main import build as command_line
+from cpsched.cli.negotiation_text import show_negotiation
 from cpsched.cli.output import guarded
-from cpsched.cli.verify import checked_run
+from cpsched.cli.verify_run import checked_run
 from cpsched.errors import CpschedError
 from cpsched.logs.sacct import batch_script
 from cpsched.slurm.config.importer import Files, read_site
@@ -451,8 +451,8 @@ def _lines_of_json(rng, seeds, folder):
 
 def _show_negotiations(path):
     with redirect_stdout(io.StringIO()):
-        negotiations.show(path)
-        negotiations.show(path, transaction=1)
+        show_negotiation(path)
+        show_negotiation(path, 1)
 
 
 def _model_seeds():
@@ -582,11 +582,11 @@ _COMMANDS = (
     "simulate log.swf --system four.toml -d fifo --restarts share=0.5,most=2 --seed 3",
     "simulate log.swf --system four.toml --malleable least=0.5,most=2 -d malleable",
     "simulate log.swf --system four.toml --outages random:mtbf=1000,repair=60 --first 3",
-    "explain log.swf 2 --system four.toml -d easy --json",
-    "when log.swf 3 --system four.toml -d easy --at 3",
-    "workload inspect log.swf --system four.toml --json",
-    "workload check log.swf --format swf --skip-bad-lines",
-    "verify r --json", "list dispatchers --json", "list systems", "negotiation show n.jsonl",
+    "explain log.swf --job 2 --at 3 --system four.toml -d easy --json",
+    "forecast log.swf --job 3 --system four.toml -d easy --at 3",
+    "log info log.swf --first 2 --json",
+    "log info log.swf --input-format swf --skip-bad-lines",
+    "verify r --json", "list dispatchers --json", "list systems", "show negotiation n.jsonl",
 )  # fmt: skip
 
 
@@ -610,7 +610,7 @@ def _words(rng, seeds, folder):
             words[at] = _word_of(rng, words[at])
     # Nothing is written but into the folder, and no shell takes a null character as part of a word.
     words = [word.replace("\0", "") for word in words]
-    out = ("-o", "--out", "--overwrite", "--install-completion", "--show-completion")
+    out = ("-o", "--out", "--force", "--install-completion", "--show-completion")
     return folder, [word for word in words if not word.startswith(out)]
 
 
@@ -725,7 +725,7 @@ READERS = (
     Reader(name="outages", seeds=lambda: _OUTAGES, read=_outages, make=plain("down.csv"),
         modules=("cpsched/simulation/outages.py",)),
     Reader(name="negotiations", seeds=_negotiation_log, read=_show_negotiations, make=_lines_of_json,
-        modules=("cpsched/papers/dn_dbes/record.py", "cpsched/cli/negotiation.py")),
+        modules=("cpsched/papers/dn_dbes/record.py", "cpsched/cli/negotiation_text.py")),
     Reader(name="model", seeds=_model_seeds, read=_use_model, make=_model,
         modules=("predictors/model_file.py", "cpsched/util/archive.py", "cpsched/util/model_files.py")),
     Reader(name="run folder", seeds=_runs, read=_read_run, make=_run,

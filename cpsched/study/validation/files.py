@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 def write_files(result: ValidationResult, folder: Path) -> list[Path]:
     """
-    Write ``fidelity.json`` and ``fidelity-jobs.csv``; both or none.
+    Write ``validation.json`` and ``validation-jobs.csv``; both or none.
 
-    If the machine was probably down, also ``fidelity-outages.csv``.
+    If the machine was probably down, also ``validation-outages.csv``.
     """
     down = downtimes(result.schedule)
-    outages = {"fidelity-outages.csv": as_csv(result.schedule, down).encode()} if down else {}
+    outages = {"validation-outages.csv": as_csv(result.schedule, down).encode()} if down else {}
     validation, workload = result.validation, result.schedule.workload
     about: dict[str, Any] = {
-        "schema": "cpsched.fidelity/3",
+        "schema": "cpsched.validation/3",
         "statement": list(statement(validation, result.repeats)),
         **validation.to_dict(),
         "outcomes": result.summary["outcomes"],
@@ -62,8 +62,8 @@ def write_files(result: ValidationResult, folder: Path) -> list[Path]:
     return write_all(
         folder,
         {
-            "fidelity.json": (json_text(about, indent=1) + "\n").encode(),
-            "fidelity-jobs.csv": out.getvalue().encode(),
+            "validation.json": (json_text(about, indent=1) + "\n").encode(),
+            "validation-jobs.csv": out.getvalue().encode(),
             **outages,
         },
     )
@@ -180,4 +180,4 @@ def _warnings(validation: Validation) -> Iterator[str]:
             " the simulation; a what-if says nothing about these."
         )
     if len(off) > _MOST_WARNED:
-        yield f"So are {counted(len(off) - _MOST_WARNED, 'more group')} (fidelity.json)."
+        yield f"So are {counted(len(off) - _MOST_WARNED, 'more group')} (validation.json)."

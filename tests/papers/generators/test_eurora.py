@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 DAY = 86400
 SAMPLE = resources.path("logs", "eurora-sample.csv.gz")
 OPTIONS = EuroraOptions(jobs=5000, seed=14, load=0.6)
-AGAIN = "cpsched workload generate eurora --jobs 5000 --seed 14 --load 0.6 -o FILE"
+AGAIN = "cpsched log generate eurora --jobs 5000 --seed 14 --load 0.6 -o FILE"
 
 
 @pytest.fixture(scope="module")

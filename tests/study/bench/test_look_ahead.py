@@ -7,7 +7,7 @@ import pytest
 from tiny import jobs
 
 from cpsched.checks import look_ahead
-from cpsched.cli.bench_verify import _differences
+from cpsched.cli.verify_bench import _differences
 from cpsched.errors import RunError
 from cpsched.logs import write as write_log
 from cpsched.study.bench.entry import BenchEntry

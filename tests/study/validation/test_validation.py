@@ -253,14 +253,14 @@ def test_errors_are_grouped_by_the_reason_that_slurm_recorded(tmp_path, cpsched)
     """And the examples say it, with the GPUs that were in use."""
     log = _sacct(tmp_path)
     assert reasons_of(log) == {str(job): "QOSMaxGRESPerUser" for job in range(2, 21, 2)}
-    options = ("--system", str(tmp_path / "two.toml"), "-d", "easy", "--seeds", "1")
-    arguments = ("slurm", "fidelity", str(log), *options, "--out", str(tmp_path / "out"))
+    options = ("--system", str(tmp_path / "two.toml"), "-d", "easy", "--repeat", "1")
+    arguments = ("validate", str(log), *options, "--out", str(tmp_path / "out"))
     code, out, _ = cpsched(*arguments)
     assert code == 0
     assert "Jobs that waited in Slurm for QOSMaxGRESPerUser: 2 h as recorded, 0 s" in out
     assert "(Slurm: QOSMaxGRESPerUser)" in out
     assert "0 of 8 cores, 0 of 2 GPUs were in use by recorded jobs" in out
-    about = json.loads((tmp_path / "out" / "fidelity.json").read_text())
+    about = json.loads((tmp_path / "out" / "validation.json").read_text())
     jobs_of = {
         group["group"]: group["jobs"] for group in about["groups"] if group["kind"] == "reason"
     }
@@ -270,7 +270,7 @@ def test_errors_are_grouped_by_the_reason_that_slurm_recorded(tmp_path, cpsched)
     made = (run_folder / "run.json").stat().st_mtime_ns
     assert cpsched(*arguments)[0] == 0
     assert (run_folder / "run.json").stat().st_mtime_ns == made
-    assert cpsched(*arguments, "--overwrite")[0] == 0
+    assert cpsched(*arguments, "--force")[0] == 0
     assert (run_folder / "run.json").stat().st_mtime_ns > made
 
 

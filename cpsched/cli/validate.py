@@ -1,4 +1,4 @@
-"""``cpsched slurm fidelity``: how closely a simulation reproduces what a log recorded."""
+"""``cpsched validate``: how closely a simulation reproduces what a log recorded."""
 
 from __future__ import annotations
 
@@ -9,11 +9,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cpsched.cli.heading import width
 from cpsched.cli.log_study import say_what_is_assumed, study_of_log
-from cpsched.cli.options import AsJson, Jobs, SiteRuns, StudyFolder, WorkloadFile, grouped, moment
+from cpsched.cli.options import (
+    AsJson,
+    MeasuredRuns,
+    StudyFolder,
+    Workers,
+    WorkloadFile,
+    grouped,
+    moment,
+)
 from cpsched.cli.output import echo, escaped, print_json
 from cpsched.cli.progress import study_bars
-from cpsched.cli.report import width
 from cpsched.util.words import counted, duration
 
 if TYPE_CHECKING:
@@ -36,34 +44,25 @@ def command(
         int,
         typer.Option(
             min=0,
-            help="Number of jobs that differ most, each explained from both sides.",
+            help="Jobs that differ most, explained.",
             metavar="N",
         ),
     ] = 3,
-    seeds: Annotated[
+    repeat: Annotated[
         int,
-        typer.Option(
-            min=1,
-            help=(
-                "Number of simulations, all but one with submits moved by up to 5 s, to measure"
-                " chance."
-            ),
-            metavar="N",
-        ),
+        typer.Option(min=1, help="Simulations, all but one with moved submits.", metavar="N"),
     ] = 3,
-    jobs: Jobs = 1,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Repeat runs that exist already.")
-    ] = False,
+    workers: Workers = 1,
+    force: Annotated[bool, typer.Option("--force", help="Repeat runs that exist already.")] = False,
     *,
-    runs: SiteRuns,
+    runs: MeasuredRuns,
     as_json: AsJson = False,
 ) -> None:
     """
     Simulate a log, and compare every start with the recorded one.
 
-    Any log with recorded starts will do (SWF, PBS, sacct), under any dispatcher; --policy is for
-    what a site's own Slurm decides.
+    Any log with recorded starts will do (SWF, PBS, sacct), under any dispatcher. --slurm-policy is
+    for what a site's own Slurm decides.
 
     The controller's lag from a decision to a start is taken from jobs that start at once.
     """
@@ -73,7 +72,7 @@ def command(
     from cpsched.study.validation.files import write_files
     from cpsched.study.validation.validate import validate
 
-    study = study_of_log(log, runs, once=("systems", "dispatchers", "predictors"), seeds=seeds)
+    study = study_of_log(log, runs, once=("systems", "dispatchers", "predictors"), seeds=repeat)
     if not as_json:
         say_what_is_assumed(study)
     with study_bars() as display:
@@ -82,21 +81,21 @@ def command(
             out,
             start=moment("--measure-from", runs.measure_from),
             examples=examples,
-            jobs=jobs,
+            jobs=workers,
             explain=lambda fitted, **asked: why_in_log(fitted, **asked).summary,
             display=display,
             reasons=reasons_of(log),
-            again=overwrite,
+            again=force,
         )
     files = write_files(checked, out)
     if as_json:
-        print_json("fidelity", json.loads(files[0].read_text(encoding="utf-8")))
+        print_json("validation", json.loads(files[0].read_text(encoding="utf-8")))
         return
     for line in _lines(checked):
         echo(line)
     down = downtimes(checked.schedule)
     if down and study.settings.outages == "none":
-        table = escaped(str(out / "fidelity-outages.csv"))
+        table = escaped(str(out / "validation-outages.csv"))
         echo(f"{downtime_sentence(down)} Then: --outages table:file={table}")
     for one in checked.differences:
         echo(f"\n{escaped(one.title)}\n  simulation: {escaped(one.simulated)}")
@@ -121,7 +120,7 @@ def _lines(checked: ValidationResult) -> Iterator[str]:
     yield _groups(whole).text(width=width())
     there = Counter(kind for kind, _, _ in whole.groups)
     if cut := [f"{kind} ({of})" for kind, of in there.items() if of > _MOST]:
-        yield f"Shown are the {_MOST} largest groups of {', '.join(cut)}; fidelity.json has all."
+        yield f"Shown are the {_MOST} largest groups of {', '.join(cut)}; validation.json has all."
     yield ""
     yield f"From a decision to a start: {checked.lag} s, the median of jobs that start at once."
 

@@ -1,4 +1,4 @@
-"""``cpsched workload``: inspect, convert and generate job logs."""
+"""``cpsched log``: inspect, convert and generate job logs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cpsched.cli.options import AsJson, Log, Overwrite, grouped
+from cpsched.cli.options import AsJson, Force, Log, grouped
 from cpsched.cli.output import complain, counted, echo, escaped, print_json
 from cpsched.cli.progress import working
 from cpsched.errors import ConfigError
@@ -26,7 +26,7 @@ _NewLog = Annotated[
     typer.Option(
         "--out",
         "-o",
-        help="File to write: .csv.gz, .parquet or .sacct.gz; .swf.gz keeps cores and times only.",
+        help="File: .csv.gz, .parquet, .sacct.gz, .swf.gz.",
     ),
 ]
 
@@ -38,7 +38,7 @@ def info(log: Log, as_json: AsJson = False) -> None:
 
     jobs = log.read()
     if as_json:
-        print_json("workload", as_data(jobs))
+        print_json("log", as_data(jobs))
         return
     rows = describe(jobs)
     width = max(len(name) for name, _ in rows)
@@ -49,7 +49,9 @@ def info(log: Log, as_json: AsJson = False) -> None:
 @grouped
 def convert(
     log: Log,
-    target: Annotated[Path, typer.Argument(help="File to write; its name determines the format.")],
+    target: Annotated[
+        Path, typer.Argument(metavar="FILE", help="File to write; its name determines the format.")
+    ],
     to_format: Annotated[
         str | None,
         typer.Option("--to-format", help="Format to write, if the name is unclear."),
@@ -58,20 +60,20 @@ def convert(
         str | None,
         typer.Option(
             "--split",
-            help="Write one log for each value of a column, such as queue, partition or user.",
+            help="One log for each value, as of user.",
             metavar="COLUMN",
         ),
     ] = None,
-    overwrite: Overwrite = False,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a job log in another format, or a part of it."""
     from cpsched import logs
 
     if split is not None:
-        _convert_parts(log, target, to_format, split, overwrite=overwrite, as_json=as_json)
+        _convert_parts(log, target, to_format, split, overwrite=force, as_json=as_json)
         return
-    check_new_file(target, overwrite=overwrite)
+    check_new_file(target, overwrite=force)
     jobs = log.read()
     with working(f"writing {target}"):
         lost = logs.write(jobs, target, format=to_format)
@@ -83,8 +85,8 @@ def _convert_parts(
 ) -> None:
     """Write one log for each value of a column, and print which file has which jobs."""
     from cpsched import logs
-    from cpsched.cli.report import width
-    from cpsched.cli.split_log import notes_of, parts_of, table_of
+    from cpsched.cli.heading import width
+    from cpsched.cli.log_parts import notes_of, parts_of, table_of
     from cpsched.metrics.workload import as_data
 
     jobs = log.read()
@@ -100,7 +102,7 @@ def _convert_parts(
         files = [
             {"value": part.value, "file": str(part.file), "jobs": len(part.rows)} for part in parts
         ]
-        print_json("workload", {"split": column, "files": files, "lost": notes, **as_data(jobs)})
+        print_json("log", {"split": column, "files": files, "lost": notes, **as_data(jobs)})
         return
     echo(table_of(parts).text(width()))
 
@@ -113,7 +115,7 @@ def _say_written(target: Path, jobs: Workload, lost: Iterable[str], *, as_json: 
     for note in notes:
         complain(f"{target}: {note}", what="note")
     if as_json:
-        print_json("workload", {"file": str(target), "lost": notes, **as_data(jobs)})
+        print_json("log", {"file": str(target), "lost": notes, **as_data(jobs)})
         return
     echo(f"{escaped(str(target))}: {counted(len(jobs), 'job')}")
 
@@ -139,10 +141,10 @@ def _generate_command(generator: Generator) -> Any:
     """Return a function whose parameters are the generator's options."""
     from cpsched.logs.generators import describe
 
-    def command(out: Path, overwrite: bool, as_json: bool, **options: Any) -> None:
+    def command(out: Path, force: bool, as_json: bool, **options: Any) -> None:
         from cpsched import logs
 
-        check_new_file(out, overwrite=overwrite)
+        check_new_file(out, overwrite=force)
         with working(f"generating {out}"):
             workload = generator.generate(generator.options(**options))
             lost = logs.write(workload, out)
@@ -150,7 +152,7 @@ def _generate_command(generator: Generator) -> Any:
 
     options: dict[str, tuple[Any, Any]] = {
         "out": (_NewLog, inspect.Parameter.empty),
-        "overwrite": (Overwrite, False),
+        "force": (Force, False),
         "as_json": (AsJson, False),
     }
     for one in describe(generator.options):

@@ -1,4 +1,4 @@
-"""``cpsched when``: forecasts at a time of a log, or how good they are along it."""
+"""``cpsched forecast``: when jobs of a log will start, and how good such forecasts are."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cpsched.cli.ask import AT, OneRun
+from cpsched.cli.heading import width
+from cpsched.cli.one_run import AT, OneRun
 from cpsched.cli.options import JOBS, AsJson, fitted_of, grouped, second_of
 from cpsched.cli.output import complain, echo, print_json
 from cpsched.cli.progress import steps
-from cpsched.cli.report import width
 from cpsched.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the command to the command line."""
-    app.command("when", rich_help_panel=JOBS)(command)
+    app.command("forecast", rich_help_panel=JOBS)(command)
 
 
 @grouped
@@ -31,24 +31,22 @@ def command(
     at: Annotated[str | None, AT] = None,
     job: Annotated[
         str | None,
-        typer.Option("--job", help="Id of one job; by default all waiting jobs.", metavar="ID"),
+        typer.Option("--job", help="Id of a job. [all waiting jobs]", metavar="ID"),
     ] = None,
     script: Annotated[
         Path | None,
-        typer.Option(
-            "--script", help="A batch script, as if submitted at that moment.", metavar="FILE"
-        ),
+        typer.Option("--script", help="Batch script, as if submitted then.", metavar="FILE"),
     ] = None,
     user: Annotated[
         str,
-        typer.Option(
-            "--user", help="User who submits the script, as named in the log.", metavar="NAME"
-        ),
+        typer.Option("--user", help="User of the script, as in the log.", metavar="NAME"),
     ] = "",
-    by: Annotated[
+    deadline: Annotated[
         str | None,
         typer.Option(
-            "--by", help="Print the probability that jobs start by this time; given like --at."
+            "--deadline",
+            help="Print the chance of a start by then.",
+            metavar="TIME",
         ),
     ] = None,
     scenarios: Annotated[
@@ -56,19 +54,18 @@ def command(
     ] = 20,
     judged: Annotated[
         int | None,
-        typer.Option(
-            help="Earlier forecasts used to correct these; 0 for none. [40]", min=0, metavar="N"
-        ),
+        typer.Option(help="Earlier forecasts for correction. [40]", min=0, metavar="N"),
     ] = None,
-    score: Annotated[
+    evaluate: Annotated[
         bool,
         typer.Option(
-            "--score",
-            help="Instead: how good such forecasts are along the log, beside trivial ones.",
+            "--evaluate",
+            help="Score forecasts along the log.",
         ),
     ] = False,
-    forecasts: Annotated[
-        int | None, typer.Option(help="About how many are scored. [300]", min=50, metavar="N")
+    samples: Annotated[
+        int | None,
+        typer.Option(help="Forecasts to score. [about 300]", min=50, metavar="N"),
     ] = None,
     *,
     run: OneRun,
@@ -77,20 +74,20 @@ def command(
     """
     Forecast when waiting jobs will start, how certain that is, and what would start a job earlier.
     """
-    if score:
-        asked = {"at": at, "job": job, "script": script, "by": by, "judged": judged}
-        _refuse(asked, "is about one moment; leave it out with --score")
+    if evaluate:
+        asked = {"at": at, "job": job, "script": script, "deadline": deadline, "judged": judged}
+        _refuse(asked, "is about one moment; leave it out with --evaluate")
     else:
-        _refuse({"forecasts": forecasts}, "goes with --score")
+        _refuse({"samples": samples}, "goes with --evaluate")
         if at is None:
-            raise ConfigError("must say the time asked about, or give --score", key="--at")
+            raise ConfigError("must say the time asked about, or give --evaluate", key="--at")
     under = run.under()
     jobs = run.log.read()
     fitted = fitted_of(jobs, run.system, under["settings"])
-    if score:
-        _score(fitted, under, forecasts or 300, scenarios, as_json=as_json)
+    if evaluate:
+        _evaluate(fitted, under, samples or 300, scenarios, as_json=as_json)
         return
-    now, deadline = second_of(jobs, "--at", at), second_of(jobs, "--by", by)
+    now, latest = second_of(jobs, "--at", at), second_of(jobs, "--deadline", deadline)
     assert now is not None
     if script is not None:
         _refuse({"job": job}, "names a job of the log; leave it out with --script")
@@ -103,39 +100,39 @@ def command(
             fitted,
             time=now,
             job=job,
-            by=deadline,
+            by=latest,
             scenarios=scenarios,
             judged=40 if judged is None else judged,
             watch=shown,
             **under,
         )
     if as_json:
-        print_json("when", answer.to_dict())
+        print_json("forecast", answer.to_dict())
     else:
         echo(forecast_text(answer, width()))
 
 
-def _score(
-    fitted: Fitted, under: dict[str, Any], forecasts: int, scenarios: int, *, as_json: bool
+def _evaluate(
+    fitted: Fitted, under: dict[str, Any], samples: int, scenarios: int, *, as_json: bool
 ) -> None:
     """Print how good forecasts are along a log."""
     from cpsched.forecast.evaluation import as_data, score_forecasters, text
     from cpsched.forecast.replay import replay
 
     with steps() as shown:
-        found = replay(
+        replayed = replay(
             fitted,
-            forecasts=forecasts,
+            forecasts=samples,
             scenarios=scenarios,
             watch=partial(shown, "jobs"),
             **under,
         )
-    judged = score_forecasters(found, under["settings"].seed)
+    judged = score_forecasters(replayed, under["settings"].seed)
     if as_json:
         what = {key: under[key] for key in ("dispatcher", "predictor")}
-        print_json("when-score", what | as_data(found, judged))
+        print_json("forecast-evaluation", what | as_data(replayed, judged))
     else:
-        echo(text(found, judged, width()))
+        echo(text(replayed, judged, width()))
 
 
 def _refuse(options: dict[str, Any], why: str) -> None:
@@ -147,14 +144,9 @@ def _refuse(options: dict[str, Any], why: str) -> None:
 
 def _with_script(fitted: Fitted, script: Path, now: int, user: str) -> tuple[Fitted, str]:
     """Return a log with the job of a batch script at its end, and that job's id."""
+    from cpsched.logs.sacct.batch_script import read
     from cpsched.systems.mapping import append
-    from cpsched.util import registry
 
-    if not (kinds := registry.names("scripts")):
-        raise ConfigError(
-            "no installed package reads batch scripts (cpsched.scripts)", key="--script"
-        )
-    read = registry.load("scripts", kinds[0])
     asked = read(script, submit=now + (fitted.workload.epoch or 0), user=user)
     for key, text in asked.header:
         if key == "Note":

@@ -1,4 +1,4 @@
-"""``cpsched workload convert --split``: one log for each value of a column."""
+"""``cpsched log convert --split``: one log for each value of a column."""
 
 from __future__ import annotations
 

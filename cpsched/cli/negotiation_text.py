@@ -1,42 +1,27 @@
-"""``cpsched negotiation``: the messages between the two sides of ``dn-dbes``."""
+"""The messages between the two sides of ``dn-dbes``, as ``cpsched show`` prints them."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from cpsched.cli.options import LOOK, AsJson
 from cpsched.cli.output import echo, print_json
 from cpsched.errors import ConfigError
 
-_app = typer.Typer(
-    help="Inspect negotiations of dn-dbes written by simulate --observe negotiation:file=FILE.",
-    no_args_is_help=True,
-)
-_File = Annotated[
-    Path, typer.Argument(metavar="FILE", help="A file written by simulate --observe.")
-]
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to the command line."""
-    app.add_typer(_app, name="negotiation", rich_help_panel=LOOK, hidden=True)
+def show_negotiation(file: Path, transaction: int | None = None, *, as_json: bool = False) -> None:
+    """
+    Print the messages of a transaction, or a list of all transactions.
 
-
-@_app.command("show")
-def show(
-    file: _File,
-    transaction: Annotated[
-        int | None,
-        typer.Option(min=1, help="Its messages; without it, all are listed.", metavar="N"),
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Show the messages of a transaction, or list all transactions."""
-    from cpsched.cli.report import width
+    Raises
+    ------
+    ConfigError
+        If the file has no such transaction.
+    """
+    from cpsched.cli.heading import width
     from cpsched.papers.dn_dbes.record import read
     from cpsched.util.tables import Column, Table
     from cpsched.util.words import seconds
@@ -57,14 +42,14 @@ def show(
         numbers = transactions or {0: []}
         there = f"they are {min(numbers)} to {max(numbers)}"
         raise ConfigError(f"the file has no transaction {transaction}; {there}", where=file)
-    found = transactions[transaction]
+    messages = transactions[transaction]
     if as_json:
-        print_json("negotiation", {"messages": found})
+        print_json("negotiation", {"messages": messages})
         return
-    echo(f"Transaction {transaction:,}, at {seconds(found[0]['second'])}\n")
-    for line in found:
-        said = json.dumps(line["message"])
-        echo(f"{line['sender']:>7} -> {line['receiver']:<7}  {line['type']} {said}")
+    echo(f"Transaction {transaction:,}, at {seconds(messages[0]['second'])}\n")
+    for line in messages:
+        content = json.dumps(line["message"])
+        echo(f"{line['sender']:>7} -> {line['receiver']:<7}  {line['type']} {content}")
 
 
 def _outcome(transaction: int, lines: list[dict[str, Any]]) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""``cpsched list``: what is said of each name, and how it is laid out."""
+"""``cpsched list`` and ``cpsched show``: what is said of each name, and how it is laid out."""
 
 import json
 import re
@@ -6,7 +6,8 @@ import re
 import pytest
 
 from cpsched import systems
-from cpsched.cli import list_command
+from cpsched.cli.options import names_of
+from cpsched.cli.registered import KINDS
 from cpsched.model.system import System
 from cpsched.util import registry
 
@@ -18,7 +19,7 @@ def of_width(monkeypatch, cpsched):
     """Return the lines that a terminal of a width shows."""
 
     def lines(kind, width):
-        monkeypatch.setattr("cpsched.cli.list_command.width", lambda: width)
+        monkeypatch.setattr("cpsched.cli.registered.width", lambda: width)
         code, out, _ = cpsched("list", kind, "--all")
         assert code == 0
         return [line for line in out.splitlines() if line and not re.match(r"\S.*:$", line)]
@@ -68,10 +69,10 @@ def test_the_list_of_dispatchers_begins_with_six(cpsched):
 
 
 def test_a_preset_lists_the_options_of_the_priority_that_it_sets(cpsched):
-    code, out, _ = cpsched("list", "dispatchers", "easy-wsept")
+    code, out, _ = cpsched("show", "dispatchers", "easy-wsept")
     assert code == 0
     assert {"allocator=first-fit", "aging=43200", "width_exponent=0.5"} <= set(out.split())
-    assert "aging" not in cpsched("list", "dispatchers", "easy-slowdown")[1]
+    assert "aging" not in cpsched("show", "dispatchers", "easy-slowdown")[1]
 
 
 def test_what_is_said_is_of_the_dispatcher_itself(of_width):
@@ -153,7 +154,7 @@ def file(tmp_path):
 
 def test_a_system_file_is_shown_as_it_was_read(file, cpsched):
     """Groups with names and amounts, queues with what they say, how a log is read."""
-    code, out, _ = cpsched("list", "systems", str(file))
+    code, out, _ = cpsched("show", "systems", str(file))
     assert code == 0
     lines = [line.split() for line in out.splitlines()]
     assert out.startswith("My cluster: 64 nodes, 1,088 core, 16 gpu, 4.25 TB of memory\n")
@@ -167,7 +168,7 @@ def test_a_system_file_is_shown_as_it_was_read(file, cpsched):
 
 def test_a_system_file_as_data_is_that_of_a_run(file, cpsched):
     """As system.json has it, which can be read again."""
-    code, out, _ = cpsched("list", "systems", str(file), "--json")
+    code, out, _ = cpsched("show", "systems", str(file), "--json")
     assert code == 0
     assert System.from_dict(json.loads(out)["system"]) == systems.load(file)
 
@@ -175,28 +176,44 @@ def test_a_system_file_as_data_is_that_of_a_run(file, cpsched):
 def test_what_is_wrong_in_a_system_file_is_said_with_its_line(file, cpsched):
     """In one line, and the exit code says so."""
     file.write_text(SYSTEM.replace("core = 16", "cor = 16"))
-    code, out, err = cpsched("list", "systems", str(file))
+    code, out, err = cpsched("show", "systems", str(file))
     assert (code, out) == (2, "")
     assert f"{file}:7: nodes[1].cor: there is no such key" in err
     assert err.count("\n") == 1
 
 
+def test_check_says_in_one_line_what_a_system_file_has(file, cpsched):
+    assert cpsched("check", str(file)) == (
+        0, f"{file}: 64 nodes, 1,088 core, 16 gpu, 1 queue.\n", "",
+    )  # fmt: skip
+    told = json.loads(cpsched("check", str(file), "--json")[1])
+    assert (told["schema"], told["nodes"], told["queues"]) == ("cpsched.check/1", 64, 1)
+    assert told["total"]["gpu"] == 16
+
+
+def test_check_names_the_line_of_a_fault_in_a_system_file(file, cpsched):
+    file.write_text(SYSTEM.replace("core = 16", "cor = 16"))
+    code, out, err = cpsched("check", str(file))
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert f"{file}:7: nodes[1].cor: there is no such key" in err
+
+
 @pytest.mark.parametrize("name", systems.names())
 def test_every_machine_that_comes_with_cpsched_is_shown(name, cpsched):
-    code, out, _ = cpsched("list", "systems", name)
+    code, out, _ = cpsched("show", "systems", name)
     assert code == 0
     assert systems.load(name).title in out.splitlines()[0]
 
 
-@pytest.mark.parametrize("kind", list(list_command._KINDS))
+@pytest.mark.parametrize("kind", list(KINDS))
 def test_each_name_can_be_asked_for(cpsched, kind):
     """Of every kind, also of those that take no options."""
-    for name in list_command.names_of(kind):
-        code, out, _ = cpsched("list", kind, name)
+    for name in names_of(kind):
+        code, out, _ = cpsched("show", kind, name)
         assert (code, out.split()[0]) == (0, name) or kind == "systems"
 
 
 def test_the_options_of_a_generator_are_told(cpsched):
     """With their defaults, as those of a dispatcher."""
-    _, out, _ = cpsched("list", "generators", "heterogeneous")
+    _, out, _ = cpsched("show", "generators", "heterogeneous")
     assert "\n  seed=1  seed of all random choices" in out

@@ -47,14 +47,17 @@ def command(
     ],
     system: Annotated[
         str | None,
-        typer.Option("--system", help="The machine, if you have it as a file.", metavar="NAME"),
+        typer.Option(
+            "--system", "-s", help="Name or file of the machine. [inferred]", metavar="NAME"
+        ),
     ] = None,
     out: Annotated[Path | None, StudyFolder] = None,
     html: Annotated[
         Path | None, typer.Option("--html", help="Write the report there.", metavar="FILE")
     ] = None,
-    jobs: Annotated[
-        int | None, typer.Option("--jobs", "-j", help="Processes. [all cores]", min=1, metavar="N")
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", "-j", help="Processes. [all cores]", min=1, metavar="N"),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -77,7 +80,7 @@ def command(
         if not as_json:
             for line in heading(workload, machine):
                 echo(escaped(line))
-        found = carry_out_and_say(study, folder, jobs or os.cpu_count() or 1, as_json=as_json)
+        found = carry_out_and_say(study, folder, workers or os.cpu_count() or 1, as_json=as_json)
         nearest = found.get("nearest")
         if html is not None:
             _write_page(folder, html)
@@ -133,8 +136,8 @@ def heading(workload: Workload, machine: InferredSystem) -> list[str]:
 
 def carry_out_and_say(study: Study, folder: Path, jobs: int, *, as_json: bool) -> dict[str, object]:
     """Carry a study out, and print its results; return them as data if that is asked for."""
+    from cpsched.cli.heading import say
     from cpsched.cli.progress import study_bars
-    from cpsched.cli.report import say
     from cpsched.cli.results import results_as_data, show_results
     from cpsched.report.record import misfit
     from cpsched.report.sentences import findings
@@ -154,7 +157,7 @@ def carry_out_and_say(study: Study, folder: Path, jobs: int, *, as_json: bool) -
     if as_json:
         told = {"groups": groups, "fits": not unfit, "nearest": nearest}
         return {**results_as_data(tables, kept=False), **told}
-    show_results(tables, "", stats=False, praise=not unfit)
+    show_results(tables, "", all_tables=False, praise=not unfit)
     for line in () if unfit else groups:
         say(line)
     if nearest and not unfit:
@@ -209,10 +212,10 @@ def where_next(
         lines.append(f"  cpsched try {name} --out first   keeps the runs and the assumed machine")
         return [*lines, "  docs/guides/systems.md           your machine as a file of twenty lines"]
     lines += [
-        f"  cpsched compare {on} -d {base} -d easy-wsept --seeds 5 --out runs",
+        f"  cpsched compare {on} -d {base} -d easy-wsept --repeat 5 --out runs",
         f"  cpsched what-if {on}{using} --change 'scale-load 1.1' --out answers",
     ]
-    return [*lines, f"  cpsched slurm fidelity {on}{using} --out check"] if recorded else lines
+    return [*lines, f"  cpsched validate {on}{using} --out check"] if recorded else lines
 
 
 def _write_page(folder: Path, html: Path) -> None:

@@ -1,4 +1,4 @@
-"""The tables of a bench, from its runs; and whether a bench is right, made again."""
+"""Whether a bench is right: its runs, re-run, its tables, and whether its entries look ahead."""
 
 from __future__ import annotations
 
@@ -9,72 +9,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cpsched.checks.look_ahead import look_ahead
-from cpsched.cli.verify import checked_run
+from cpsched.cli.bench_scores import files_of, scored
+from cpsched.cli.verify_run import checked_run
 from cpsched.errors import RunError
-from cpsched.report.bench_tables import Scored
-from cpsched.report.table_files import latex
 from cpsched.study.bench.bench import INPUTS, about, reopened, runs_of
 from cpsched.util.documents import read_json, read_text
 from cpsched.util.versions import versions
-from cpsched.util.words import counted, escaped
+from cpsched.util.words import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from cpsched.study.bench.bench import Bench
     from cpsched.study.bench.entry import BenchEntry
     from cpsched.study.bench.log_windows import LogWindow
 
-_TRUE = "true"
 #: Files of the look-ahead test: jobs before the window, and what an entry learns from them.
 _BEFORE, _MODEL = "before.parquet", "model"
 #: What two equal runs have alike, byte for byte.
 _SAME = ("jobs.parquet", "allocations.parquet")
-
-
-def scored(folder: Path) -> list[Scored]:
-    """
-    Return the scores of each track of a bench.
-
-    Raises
-    ------
-    RunError
-        If the folder is not a bench.
-    """
-    tracks = {track.name: track for track in reopened(folder).tracks}
-    runs = dict(runs_of(folder))
-    # One oracle is enough beside the others.
-    known = [run for run in runs.get(_TRUE, ()) if run.dispatcher == "EASY by WSEPT"]
-    return [
-        Scored.of(tracks[name], of, () if name == _TRUE or tracks[name].run else known)
-        for name, of in runs.items()
-    ]
-
-
-def files_of(tracks: Sequence[Scored]) -> dict[str, bytes]:
-    """Return the tables that equal benches have alike, by file name."""
-    found = {}
-    for one in tracks:
-        name = one.track.name
-        found[f"{name}.csv"] = one.rows()
-        caption = (
-            f"{one.track.title.capitalize()}: ratios to {one.scores.entries[0][0]} with 95 %"
-            f" intervals, {counted(len(one.scores.logs), 'log')},"
-            f" {counted(len(one.scores.seeds), 'repetition')}"
-        )
-        shown = one.table(cost=False)
-        columns = tuple(
-            replace(column, values=tuple(map(_one_line, column.cells())))
-            for column in shown.columns
-        )
-        table = replace(shown, columns=columns)
-        found[f"{name}.tex"] = latex(table, caption=caption, label=f"bench-{name}")
-    return {name: text.encode() for name, text in found.items()}
-
-
-def _one_line(cell: str) -> str:
-    value, _, interval = cell.partition("\n")
-    return f"{value} ({interval})" if interval else value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
