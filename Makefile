@@ -26,8 +26,8 @@ help:  ## List the targets.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
 
 demo: $(VENV)/.installed  ## Compare four dispatchers on the bundled log, then ask what more nodes would do.
-	@$(BIN)/cpsched compare demo --out demo-out --jobs 2
-	@$(BIN)/cpsched what-if data/logs/eurora-sample.csv.gz --system eurora --jobs 2 \
+	@$(BIN)/cpsched compare demo --out demo-out --workers 2
+	@$(BIN)/cpsched what-if data/logs/eurora-sample.csv.gz --system eurora --workers 2 \
 		--change 'add-nodes group=gpu,count=8' --change 'scale-load 1.2' --out demo-out/what-if
 
 test: $(VENV)/.installed-dev  ## Run all tests.

@@ -38,7 +38,7 @@ class Hooks(AdditionalData):  # type: ignore[misc]
     def begin(self, event_manager: Any) -> None:
         """Do nothing before the simulation."""
 
-    def _ignore(self, *told: Any, **more: Any) -> None:
+    def _ignore(self, *arguments: Any, **more: Any) -> None:
         """Do nothing."""
 
     exec_before_submission: Any = _ignore

@@ -100,11 +100,11 @@ def parse(text: str, *, where: str = "system", name: str = "system") -> System:
 
 def _amounts(table: Section) -> dict[str, int]:
     """Return whole numbers of at least 0 by name."""
-    found = {name: table.count(name, MAX_AMOUNT, least=0) for name in table.names()}
-    for name, amount in found.items():
+    amounts = {name: table.count(name, MAX_AMOUNT, least=0) for name in table.names()}
+    for name, amount in amounts.items():
         if amount is None:
             raise table.error(name, "is null, must be a whole number")
-    return {name: amount or 0 for name, amount in found.items()}
+    return {name: amount or 0 for name, amount in amounts.items()}
 
 
 def _nodes(counts: Section, groups: Collection[str]) -> list[str]:
@@ -112,8 +112,8 @@ def _nodes(counts: Section, groups: Collection[str]) -> list[str]:
     for group in counts.names():
         if group not in groups:
             raise counts.error(group, f"no such group; there are: {', '.join(groups)}")
-    found = {group: counts.count(group, MAX_NODES) or 0 for group in counts.names()}
-    return [group for group, count in found.items() for _ in range(count)]
+    num_nodes = {group: counts.count(group, MAX_NODES) or 0 for group in counts.names()}
+    return [group for group, count in num_nodes.items() for _ in range(count)]
 
 
 def _processor_cores(equivalence: Section) -> int:

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from accasim_adapter.machine import Beside
-from accasim_adapter.mirror import Mirror
+from accasim_adapter.machine import MachineExtras
+from accasim_adapter.mirror import AccasimMirror
 from accasim_adapter.package import JobVerification, SchedulerBase
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.engine.cluster import Cluster
@@ -85,19 +85,19 @@ class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]
         # simulator in the process.
         if isinstance(dispatcher, str):
             spec = Spec.parse(dispatcher)
-            self._dispatcher, said = build("dispatchers", spec), str(spec)
+            self._dispatcher, dispatcher_name = build("dispatchers", spec), str(spec)
         elif isinstance(dispatcher, Dispatcher):
-            self._dispatcher, said = dispatcher, dispatcher.name
+            self._dispatcher, dispatcher_name = dispatcher, dispatcher.name
         else:
             raise TypeError(f"dispatcher is {dispatcher!r}, must be a name or a Dispatcher")
         self._predictor: RuntimePredictor = (
             build("predictors", predictor) if isinstance(predictor, str) else predictor
         )
-        self.name = f"{type(self).name}-{said}"
+        self.name = f"{type(self).name}-{dispatcher_name}"
         self._correction = one_of(Correction, correction, "correction")
         self._seed = seed
         self._epoch = epoch
-        self._beside = Beside.checked(system, default_time)
+        self._extras = MachineExtras.checked(system, default_time)
         self.cluster: Cluster | None = None
 
     def get_id(self) -> str:
@@ -110,7 +110,7 @@ class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]
         if resource_manager is None:
             return
         self.cluster = Cluster(
-            self._beside.system_of(resource_manager),
+            self._extras.system_of(resource_manager),
             self._dispatcher,
             self._predictor,
             correction=self._correction,
@@ -119,7 +119,7 @@ class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]
             epoch=self._epoch,
             may_change=False,
         )
-        self._mirror = Mirror(self.cluster, resource_manager)
+        self._mirror = AccasimMirror(self.cluster, resource_manager)
 
     def scheduling_method(
         self, cur_time: int, jobs: list[Event], es_dict: Mapping[str, Event]

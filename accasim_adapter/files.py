@@ -72,7 +72,7 @@ def _line(schedule: Schedule, row: int, parts: IntArray) -> str:
     memory = dict(zip(jobs.resources, request, strict=True)).get("mem")
     user = int(jobs.user.codes[row])
     each = "".join(f";{amount}" for amount in request)
-    held = "".join(
+    nodes_text = "".join(
         f"{node + 1}{each}#" * segments.units[part]
         for part in parts.tolist()
         for node in range(segments.node[part], segments.node[part] + segments.count[part])
@@ -82,7 +82,7 @@ def _line(schedule: Schedule, row: int, parts: IntArray) -> str:
     )
     return (
         f"{name(jobs.job_id[row])};{name(jobs.user.values[user] if user >= 0 else None)};"
-        f"{submit}__{held}__{start};{end};{units};{units * request[0]};"
+        f"{submit}__{nodes_text}__{start};{end};{units};{units * request[0]};"
         f"{'NA' if memory is None else units * memory};{jobs.requested_time[row]};\n"
     )
 

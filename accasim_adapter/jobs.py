@@ -69,15 +69,15 @@ def status_of(job: Event) -> Status:
 
 def _default_time(job: Event, queue: str, system: System) -> int:
     own = system.queues.get(queue)
-    found = (own.default_time or own.max_time) if own is not None else None
-    found = found or system.default_time
-    if found is None:
+    seconds = (own.default_time or own.max_time) if own is not None else None
+    seconds = seconds or system.default_time
+    if seconds is None:
         raise ConfigError(
             f"job {job.id} has no requested time (expected_duration is"
             f" {job.expected_duration}); set default_time for such jobs",
             where="AccaSim",
         )
-    return found
+    return seconds
 
 
 def _text(value: object) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 DEFAULT_EXPECTED_WAIT = 3600
 
 
-class Beside(NamedTuple):
+class MachineExtras(NamedTuple):
     """
     What AccaSim does not know of its machine.
 
@@ -38,7 +38,7 @@ class Beside(NamedTuple):
     default_time: int | None = None
 
     @classmethod
-    def checked(cls, system: System | str | None, default_time: int | None) -> Beside:
+    def checked(cls, system: System | str | None, default_time: int | None) -> MachineExtras:
         """Return what a user says; a ConfigError if the system is unknown, or the time invalid."""
         check_least("default_time", default_time, 1)
         return cls(systems.load(system) if isinstance(system, str) else system, default_time)
@@ -56,7 +56,7 @@ class Beside(NamedTuple):
         groups = [numbers.setdefault(row.tobytes(), len(numbers)) for row in capacity]
         return System(
             name="accasim",
-            title="machine of AccaSim",
+            title="system of AccaSim",
             source="its system configuration",
             resources=kinds,
             capacity=capacity,
@@ -80,18 +80,18 @@ def _same(
 ) -> System:
     """Return a system under the names of AccaSim's nodes, if it is the same machine."""
     where = f"system {system.name}"
-    held, held_names = ", ".join(system.resources), system.node_names
+    resources, node_names = ", ".join(system.resources), system.node_names
     if set(system.resources) != set(kinds):
-        there = f"it has {held}, AccaSim's machine has {', '.join(kinds)}"
+        there = f"it has {resources}, AccaSim's system has {', '.join(kinds)}"
         raise ConfigError(there, where=where, key="resources")
     if system.num_nodes != len(names):
-        there = f"it has {system.num_nodes} nodes, AccaSim's machine has {len(names)}"
+        there = f"it has {system.num_nodes} nodes, AccaSim's system has {len(names)}"
         raise ConfigError(there, where=where, key="nodes")
-    found = capacity[:, [kinds.index(kind) for kind in system.resources]]
-    for node in np.flatnonzero((found != system.capacity).any(axis=1)).tolist():
+    ordered = capacity[:, [kinds.index(kind) for kind in system.resources]]
+    for node in np.flatnonzero((ordered != system.capacity).any(axis=1)).tolist():
         raise ConfigError(
-            f"node {held_names[node]} has {system.capacity[node].tolist()} of {held}, AccaSim's"
-            f" {names[node]} has {found[node].tolist()}",
+            f"node {node_names[node]} has {system.capacity[node].tolist()} of {resources},"
+            f" AccaSim's {names[node]} has {ordered[node].tolist()}",
             where=where,
             key="nodes",
         )

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Answer = tuple[int | None, str, list[str]]
 
 
-class Mirror:
+class AccasimMirror:
     """
     Keeps a cluster in step with AccaSim, from one dispatch to the next.
 
@@ -96,7 +96,7 @@ class Mirror:
                 self._is_back = True
             elif job.assigned_nodes is not nodes and list(job.assigned_nodes) != nodes:
                 self._cluster.failed(row, self._cluster.now)
-                self._cluster.start([Start(row, self._held(job, row))], self._cluster.now)
+                self._cluster.start([Start(row, self._allocation(job, row))], self._cluster.now)
         self._started.clear()
 
     def _follow_ends(self, now: int, allocated: Mapping[str, Any], jobs: Sequence[Event]) -> None:
@@ -211,7 +211,7 @@ class Mirror:
                 " submitted, and nothing starts"
             )
 
-    def _held(self, job: Event, row: int) -> Allocation:
+    def _allocation(self, job: Event, row: int) -> Allocation:
         """Return what a job holds on its nodes according to AccaSim."""
         nodes, units = np.unique(
             [self._node_of[name] for name in job.assigned_nodes], return_counts=True

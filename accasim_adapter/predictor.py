@@ -8,7 +8,7 @@ import numpy as np
 
 from accasim_adapter.additional import Hooks
 from accasim_adapter.jobs import PREDICTED, Predicted, request_of, status_of
-from accasim_adapter.machine import Beside
+from accasim_adapter.machine import MachineExtras
 from cpsched.engine.encoder import JobEncoder
 from cpsched.engine.predicting import predict
 from cpsched.errors import InfeasibleRequestError
@@ -67,14 +67,14 @@ class CpschedPredictor(Hooks):
         self.predictor: RuntimePredictor = (
             build("predictors", predictor) if isinstance(predictor, str) else predictor
         )
-        self._beside = Beside.checked(system, default_time)
+        self._extras = MachineExtras.checked(system, default_time)
         self._seed = seed
         self._epoch = epoch
         self._row_of: dict[str, int] = {}
 
     def begin(self, event_manager: Any) -> None:
         """Take AccaSim's machine."""
-        self._system = system = self._beside.system_of(event_manager.resource_manager)
+        self._system = system = self._extras.system_of(event_manager.resource_manager)
         self._row_of = {}
         self._store = JobStore(system.resources)
         self._encoder = JobEncoder(system, self._store, any_queue=True)

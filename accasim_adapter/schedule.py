@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 
 from cpsched.errors import ConfigError, TraceError
-from cpsched.logs.text import Place, decode, lines
+from cpsched.logs.text import FilePosition, decode, lines
 from cpsched.model.schedule import JobOutcome, Leaving, Schedule, Segments
 from cpsched.model.workload import Workload
 from cpsched.simulation.simulate import Run, Settings
@@ -31,7 +31,7 @@ _LINE = re.compile(
 )
 
 
-class _Row(NamedTuple):
+class _ScheduleRow(NamedTuple):
     """One line of the file."""
 
     job: str
@@ -82,8 +82,8 @@ def read_schedule(
     """
     path = Path(path)
     kinds = tuple(resources or system.resources)
-    reader = _Reader(kinds, system, _zone(zone), start_time)
-    rows = [reader.row(decode(raw, at), at) for at, raw in _places(path)]
+    reader = _LineReader(kinds, system, _zone(zone), start_time)
+    rows = [reader.row(decode(raw, at), at) for at, raw in _located_lines(path)]
     if not rows:
         raise TraceError("there is no job in it", file=path)
     # Jobs of the same second by their numbers in the log.
@@ -123,9 +123,9 @@ def _is_number(job: str) -> bool:
     return job.isascii() and job.isdigit()
 
 
-def _places(path: Path) -> Iterator[tuple[Place, bytes]]:
+def _located_lines(path: Path) -> Iterator[tuple[FilePosition, bytes]]:
     for number, raw in lines(path):
-        yield Place(path, number), raw
+        yield FilePosition(path, number), raw
 
 
 def _zone(name: str) -> ZoneInfo:
@@ -137,7 +137,7 @@ def _zone(name: str) -> ZoneInfo:
         ) from error
 
 
-class _Reader(NamedTuple):
+class _LineReader(NamedTuple):
     """Reads lines; kinds are those of the file, in its order."""
 
     kinds: tuple[str, ...]
@@ -145,7 +145,7 @@ class _Reader(NamedTuple):
     zone: ZoneInfo
     start_time: int
 
-    def row(self, line: str, place: Place) -> _Row:
+    def row(self, line: str, place: FilePosition) -> _ScheduleRow:
         """Return a job."""
         match = _LINE.fullmatch(line)
         if match is None:
@@ -160,25 +160,27 @@ class _Reader(NamedTuple):
                 "start",
                 match["start"],
             )
-        nodes, request = self._held(match["held"], place)
+        nodes, request = self._allocation(match["held"], place)
         if len(nodes) != int(match["units"]):
             raise place.error(f"{len(nodes)} units have nodes", "units", match["units"])
-        most = self.system.num_nodes
-        if not 1 <= min(nodes) <= max(nodes) <= most:
-            right = f"nodes must be 1 to {most}, as {self.system.name} has them"
+        num_nodes = self.system.num_nodes
+        if not 1 <= min(nodes) <= max(nodes) <= num_nodes:
+            right = f"nodes must be 1 to {num_nodes}, as {self.system.name} has them"
             raise place.error(right, "nodes", f"{min(nodes)} to {max(nodes)}")
         user = "" if match["user"] in ("-1", "None") else match["user"]
         requested = int(match["requested"])
-        return _Row(match["job"], user, queued, start, end, requested, nodes, request)
+        return _ScheduleRow(match["job"], user, queued, start, end, requested, nodes, request)
 
-    def _second(self, match: re.Match[str], name: str, place: Place) -> int:
+    def _second(self, match: re.Match[str], name: str, place: FilePosition) -> int:
         try:
             moment = datetime.fromisoformat(match[name]).replace(tzinfo=self.zone).astimezone(UTC)
         except (ValueError, OverflowError) as error:
             raise place.error("is not a date", name, match[name]) from error
         return int(moment.timestamp()) - self.start_time
 
-    def _held(self, text: str, place: Place) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def _allocation(
+        self, text: str, place: FilePosition
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return the node of each unit, and what every unit takes."""
         nodes, request = [], None
         for part in text.split("#")[:-1]:
@@ -202,7 +204,9 @@ class _Reader(NamedTuple):
         return tuple(nodes), request
 
 
-def _workload(path: Path, rows: Sequence[_Row], kinds: Sequence[str], start_time: int) -> Workload:
+def _workload(
+    path: Path, rows: Sequence[_ScheduleRow], kinds: Sequence[str], start_time: int
+) -> Workload:
     return Workload.build(
         title=path.name.removeprefix("sched-"),
         epoch=start_time or None,
@@ -218,16 +222,18 @@ def _workload(path: Path, rows: Sequence[_Row], kinds: Sequence[str], start_time
     )
 
 
-def _segments(fitted: Fitted, rows: Sequence[_Row]) -> Segments:
+def _segments(fitted: Fitted, rows: Sequence[_ScheduleRow]) -> Segments:
     """Return what each job held, with neighbouring nodes of equal units merged into runs."""
-    found: list[tuple[int, int, int, int, int, int]] = []
+    rows_of_runs: list[tuple[int, int, int, int, int, int]] = []
     for job, row in enumerate(rows):
         nodes, units = np.unique(np.array(row.nodes) - 1, return_counts=True)
         breaks = np.flatnonzero((np.diff(nodes) != 1) | (np.diff(units) != 0)) + 1
         for run in np.split(np.arange(len(nodes)), breaks):
             first = int(run[0])
-            found.append((row.start, job, int(nodes[first]), row.end, len(run), int(units[first])))
-    table: IntArray = np.array(sorted(found), dtype=np.int64)
+            rows_of_runs.append(
+                (row.start, job, int(nodes[first]), row.end, len(run), int(units[first]))
+            )
+    table: IntArray = np.array(sorted(rows_of_runs), dtype=np.int64)
     start, job_of, node, end, count, each = (table[:, column].copy() for column in range(6))
     return Segments(
         job=job_of,

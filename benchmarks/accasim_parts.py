@@ -25,7 +25,7 @@ from against_accasim import LOG, SYSTEM, prepare
 PARTS = {
     "imports": ("builtins:__import__", "importlib:import_module"),
     "reading the log": ("cpsched.logs:read",),
-    "mapping jobs to the machine": ("cpsched.study.sources:fit",),
+    "mapping jobs to the machine": ("cpsched.study.inputs:fit",),
     "loading kernels": ("cpsched.kernels.linking:_Cache.load_overload",),
     "the loop": ("cpsched.simulation.simulator:Simulator.run",),
     "metrics": ("cpsched.study.writer:summarize",),
@@ -63,7 +63,7 @@ def wrap(part, place):
 own = {part: places for part, places in parts.items() if part != "imports"}
 for place in parts["imports"]:
     wrap("imports", place)
-import cpsched.cli.main, cpsched.study.sources, cpsched.study.writer, cpsched.study.worker
+import cpsched.cli.main, cpsched.study.inputs, cpsched.study.writer, cpsched.study.worker
 for part, places in own.items():
     for place in places:
         wrap(part, place)
@@ -133,7 +133,7 @@ def main() -> None:
         prepare(measure.archive_log(args.traces, LOG), args.jobs, work / "hpc2n.swf")
         env = {**measure.cache(work / "cache"), "TZ": "UTC", "PYTHONDONTWRITEBYTECODE": ""}
         given = ["simulate", work / "hpc2n.swf", "--system", SYSTEM, "--dispatcher", "fifo"]
-        given += ["--out", work / "study", "--overwrite"]
+        given += ["--out", work / "study", "--force"]
         timed = [sys.executable, "-c", _TIMED, work / "spent.json", json.dumps(PARTS), *given]
         measure.run([*measure.CPSCHED, *given], env)
         names = {

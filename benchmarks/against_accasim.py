@@ -60,7 +60,7 @@ def commands(log: Path, work: Path) -> dict[str, list[Any]]:
     files = measure.HERE / "accasim"
     theirs = [sys.executable, files / "drive.py", log, files / "hpc2n.json"]
     return {
-        "cpsched, files": [*ours, "--out", work / "cpsched", "--overwrite"],
+        "cpsched, files": [*ours, "--out", work / "cpsched", "--force"],
         "AccaSim, schedule": [*theirs, work / "accasim"],
         "cpsched, no files": ours,
         "AccaSim, nothing": [*theirs, work / "accasim-nothing", "--no-schedule"],

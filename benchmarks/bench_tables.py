@@ -14,7 +14,7 @@ import argparse
 import csv
 from pathlib import Path
 
-from cpsched.cli.bench_verify import scored
+from cpsched.cli.bench_scores import scored
 
 DATA = Path(__file__).resolve().parents[1] / "docs" / "measurements" / "data"
 

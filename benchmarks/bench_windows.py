@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.logs import read
-from cpsched.study.bench.logs import content_sha256
+from cpsched.study.bench.log_windows import content_sha256
 from cpsched.systems import load
 from cpsched.systems.mapping import fit
 

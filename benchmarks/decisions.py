@@ -41,13 +41,13 @@ LOGS = {
     "CTC-SP2": ("CTC-SP2-1996-3.1-cln.swf.gz", "ctc-sp2"),
     "HPC2N": ("HPC2N-2002-2.2-cln.swf.gz", "hpc2n"),
 }
-#: ``plan`` without what looks beyond the queue: its plan then has the thesis's objective alone.
-BARE = "plan:arrivals=0,patience=1000000000"
+#: ``lookahead`` for the queue alone: its plan then has the thesis's objective.
+BARE = "lookahead:arrivals=0,aging=1000000000"
 FAITHFUL = ("cph-0", "cph-3", "cp-0", "cp-3")
 #: What is timed, by estimate: those that remember are told whether to plan the whole queue, as
 #: what they remember is of a simulation that somebody else drives.
 SAMPLED = {
-    "actual": (*FAITHFUL, "plan", BARE),
+    "actual": (*FAITHFUL, "lookahead", BARE),
     "requested": FAITHFUL,
 }
 #: How many jobs each plans, where the objective is the slowdown; None: all.
@@ -88,11 +88,11 @@ class Reference:
 
     def _solve(self, view: View, window: int) -> dict[str, Any]:
         """Return the best starts found for the first jobs by slowdown, on the pool."""
-        planner = build("dispatchers", f"cph:search=default,objective=slowdown,window={window}")
+        planner = build("dispatchers", f"cp-pool:search=default,objective=slowdown,window={window}")
         planner.reset(view.system, 0)
         built = planner.build(view)
         begin = time.process_time()
-        limits = cpsat.Limits(deterministic=self.limit, presolve=True)
+        limits = cpsat.SolverLimits(deterministic=self.limit, presolve=True)
         answer = cpsat.solve(built.model, built.start, limits)
         self.seconds += time.process_time() - begin
         self.num += 1
@@ -105,7 +105,7 @@ class Reference:
             "duration": np.maximum(jobs.runtime_estimate, 1),
             "earliest": np.array([variable.domain.min() for variable in built.start]),
             "starts": np.array(answer.values),
-            "proven": answer.status is cpsat.Status.OPTIMAL,
+            "proven": answer.status is cpsat.SolverStatus.OPTIMAL,
         }
 
     def _compare(self, name: str, decision: Decision, best: dict[str, Any], now: int) -> None:
@@ -211,7 +211,7 @@ def _spread(values: Any) -> tuple[object, object]:
 SIZED = (
     ("cph-0", "CP-SAT on the pool"),
     ("cph-3", "CP-SAT on the pool"),
-    ("plan", "plans the queue"),
+    ("lookahead", "plans the queue"),
     ("easy", ""),
 )
 
@@ -250,7 +250,7 @@ def nodes(args: argparse.Namespace) -> None:
 def _seeds(args: argparse.Namespace, waiting: int) -> list[int]:
     """Return the first seeds whose views leave something to decide: some jobs fit, some do not."""
     found: list[int] = []
-    greedy = build("dispatchers", "prb")
+    greedy = build("dispatchers", "greedy")
     for seed in range(1000):
         view = views.Made(args.nodes[0], args.nodes[0], waiting, args.running, seed).view()
         greedy.reset(view.system, 0)
@@ -272,7 +272,7 @@ def _one(args: argparse.Namespace, name: str, size: int, seed: int, waiting: int
 
 # --- live -----------------------------------------------------------------------------------------
 
-LIVE = ("cph-0", "plan")
+LIVE = ("cph-0", "lookahead")
 
 
 def live(args: argparse.Namespace) -> None:

@@ -25,8 +25,8 @@ from cpsched import logs
 from cpsched.errors import ConfigError
 from cpsched.logs.generators import (
     LARGEST_SEED,
+    check_integers,
     check_number,
-    check_whole,
     header,
     heavy_sizes,
     log_normal,
@@ -76,7 +76,7 @@ class FarmOptions:
     load: float = option(0.8, "share of the machine's core-hours of these days that jobs use")
 
     def __post_init__(self) -> None:
-        check_whole(self, jobs=(1000, 200_000_000), seed=(0, LARGEST_SEED))
+        check_integers(self, jobs=(1000, 200_000_000), seed=(0, LARGEST_SEED))
         check_number(self, load=(0.01, 2.0), days=(0.1, 3660.0))
 
     @property

@@ -416,19 +416,19 @@ def commands(log: Path) -> list[Command]:
     """Return the commands that read a log."""
     # Its path is in the runs, so it is the same for all of them.
     given = (str(log), "--system", "eurora")
-    two = ("--out", "out/study", "--jobs", "2", "--no-report")
+    two = ("--out", "out/study", "--workers", "2", "--no-report")
     kept = ("--checkpoint", "out/state", "--checkpoint-interval", "0.05")
-    dispatchers = ("-d", "easy", "-d", "prb", "-d", "fifo")
+    dispatchers = ("-d", "easy", "-d", "greedy", "-d", "fifo")
     changes = ("-c", "scale-load 1.2", "-c", "dispatcher fifo")
-    simulate = ("simulate", *given, "-d", "prb", "--out", "out/study", *kept)
+    simulate = ("simulate", *given, "-d", "greedy", "--out", "out/study", *kept)
     compare = ("compare", *given, *dispatchers, *two)
     known = {
         "simulate": simulate,
         "train": ("train", *given, "--out", "out/model"),
-        "compare --jobs 2": compare,
+        "compare --workers 2": compare,
         "what-if": ("what-if", *given, *changes, "--out", "out/study"),
     }
-    kills = {"simulate": 30, "train": 20, "compare --jobs 2": 10, "what-if": 8}
+    kills = {"simulate": 30, "train": 20, "compare --workers 2": 10, "what-if": 8}
     return [
         Command(name, words, str(log), lambda _: None, kills[name]) for name, words in known.items()
     ]
@@ -439,7 +439,7 @@ def disturb(command: Command, places: Path, given: argparse.Namespace) -> list[R
     trials = Trials(command, places, given.seed)
     count = command.kills * given.times
     kills = {"kill -9": (kill_group, count)}
-    if "--jobs" in command.name:
+    if "--workers" in command.name:
         kills["kill -9 of the parent"] = (kill_parent, count // 2)
         kills["kill -9 of a worker"] = (kill_worker, count // 2)
     for fault, (send, count) in kills.items():
@@ -477,7 +477,7 @@ def say(line: str) -> None:
 def on_logs(given: argparse.Namespace, scratch: Path, *names: str) -> list[Row]:
     """Disturb commands that read a log."""
     log = scratch / f"log-{names[0]}.csv"
-    draw = ("workload", "generate", "eurora", "--jobs", str(given.jobs), "--seed", "1", "--out")
+    draw = ("log", "generate", "eurora", "--jobs", str(given.jobs), "--seed", "1", "--out")
     subprocess.run([*CPSCHED, *draw, log], check=True, stdout=subprocess.DEVNULL)
     rows = []
     for command in commands(log):

@@ -2,8 +2,8 @@
 How good forecasts of starts are beside trivial ones, on the logs of the archive.
 
 ``python benchmarks/forecasts.py LOGS [--only kth-sp2]``, where LOGS is a folder with the logs: what
-``cpsched when --score`` says of the first 5,000 jobs of each under EASY, a row for each forecaster.
-With ``--held-back``, on the logs on which nothing was chosen.
+``cpsched forecast --evaluate`` says of the first 5,000 jobs of each under EASY, a row for each
+forecaster. With ``--held-back``, on the logs on which nothing was chosen.
 
 With ``--waiting 1000``: what one forecast of all waiting jobs costs at the first moment at which so
 many wait; ``--days`` bounds how far the scenarios go.
@@ -20,11 +20,11 @@ from time import process_time
 from cpsched import logs as traces
 from cpsched import systems
 from cpsched.errors import ConfigError
+from cpsched.forecast.evaluation import Score, score_forecasters
 from cpsched.forecast.forecaster import Forecaster
-from cpsched.forecast.judged import Score, judge
 from cpsched.forecast.prequential import Prequential
 from cpsched.forecast.replay import replay
-from cpsched.forecast.starts import NEVER
+from cpsched.forecast.start_forecast import NEVER
 from cpsched.model import columns as c
 from cpsched.simulation.simulate import Settings
 from cpsched.systems.mapping import fit
@@ -78,7 +78,7 @@ def scored(folder: Path, log: str, system: str, args: argparse.Namespace) -> lis
     return [
         [
             system,
-            f"{found.waited:,} of {found.asked:,}",
+            f"{found.waited:,} of {found.considered:,}",
             f"{one.forecasts:,}",
             one.forecaster,
             f"{one.coverage:.2f}",
@@ -89,7 +89,7 @@ def scored(folder: Path, log: str, system: str, args: argparse.Namespace) -> lis
             ratio(one.crps),
             f"{cost:.2f}" if number == 0 else "",
         ]
-        for number, one in enumerate(judge(found, 0))
+        for number, one in enumerate(score_forecasters(found, 0))
     ]
 
 

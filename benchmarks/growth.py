@@ -111,7 +111,7 @@ def by_jobs(folder: Path, most: int) -> Iterator[Point]:
         log, out = folder / f"farm-{size}.parquet", folder / f"runs-{size}"
         yield generated("jobs", size, log)
         for name in ("fifo", "easy"):
-            where = ("--system", FARM, "-d", name, "--out", out / name, "--overwrite")
+            where = ("--system", FARM, "-d", name, "--out", out / name, "--force")
             yield measured("jobs", size, name, "simulate", log, *where)
         both = out / "both"
         both.mkdir()
@@ -139,8 +139,8 @@ def by_queue(folder: Path) -> Iterator[Point]:
     for size in QUEUE:
         log = folder / f"queue-{size}.swf"
         write_swf(log, size, 0, 50)
-        for name in ("fifo", "easy", "easy-urgency"):
-            if name != "easy-urgency" or size < QUEUE[-1]:
+        for name in ("fifo", "easy", "easy-wsept"):
+            if name != "easy-wsept" or size < QUEUE[-1]:
                 where = ("--system", machine, "-d", name)
                 yield measured("queue", size, name, "simulate", log, *where)
 
@@ -189,7 +189,7 @@ def by_users(folder: Path) -> Iterator[Point]:
         write_swf(log, 50_000, 5, size)
         for name, more in (
             ("easy, user-history", ("-d", "easy", "-p", "user-history")),
-            ("easy-urgency", ("-d", "easy-urgency")),
+            ("easy-wsept", ("-d", "easy-wsept")),
         ):
             yield measured("users", size, name, "simulate", log, "--system", machine, *more)
 

@@ -33,7 +33,7 @@ def rows_of(log: Path, folders: list[Path]) -> list[list[str]]:
         for name, mean, *each in list(csv.reader((folder / "test.csv").open()))[1:]:
             simulated = ["", "", ""]
             if name in WHAT:
-                own = ours(jobs, machine, f"policy:file={folder / name}.zip")
+                own = ours(jobs, machine, f"learned:file={folder / name}.zip")
                 ratios = own[2] / easy[2], own[3] / easy[3]
                 simulated = [f"{own[0]:.2f}", *(f"{ratio:.2f}" for ratio in ratios)]
                 found.append([f"policy of seed {seed}: {WHAT[name]}", mean, *simulated, *each])

@@ -61,7 +61,7 @@ def simulated(fitted, seconds):
     """Return starts per CPU second of the simulator, which shows nothing, for comparison."""
     count, before = 0, time.process_time()
     while (spent := time.process_time() - before) < seconds:
-        run = simulate(fitted, dispatcher="easy:priority=sjf")
+        run = simulate(fitted, dispatcher="easy:order=sjf")
         count += run.decisions["starts"]
     return count / spent
 
@@ -107,7 +107,7 @@ def main():
         f"Decisions per CPU second, {len(log)} jobs on {asked.system}, windows of {asked.length}"
     )
     measure.table(title, head, rows)
-    print(f"Starts per CPU second of simulate, easy:priority=sjf, unobserved: {median(alone):.0f}")
+    print(f"Starts per CPU second of simulate, easy:order=sjf, unobserved: {median(alone):.0f}")
     if asked.csv:
         with asked.csv.open("w", newline="") as file:
             csv.writer(file, lineterminator="\n").writerows([head, *rows])

@@ -21,7 +21,7 @@ from typing import Any
 import against_accasim
 import measure
 
-DISPATCHERS = ("fifo", "sjf", "prb", "easy", "conservative", "cph-0", "easy-urgency")
+DISPATCHERS = ("fifo", "sjf", "greedy", "easy", "conservative", "cph-0", "easy-wsept")
 LOGS = {"hpc2n": "HPC2N-2002-2.2-cln.swf.gz", "eurora": "eurora-2014.ext.csv.gz"}
 #: Waiting jobs of the decisions that are looked at, and decisions left out to warm up.
 WAITING, WARM_UP = range(80, 121), 20

@@ -21,7 +21,7 @@ import numpy as np
 
 from cpsched import logs, systems
 from cpsched.model.prediction import Outcome, Prediction
-from cpsched.simulation.arrivals import Arrivals
+from cpsched.simulation.arrivals import JobStream
 from cpsched.study.prediction.evaluation import evaluate
 from cpsched.study.prediction.replay import starts_of, unmapped
 from cpsched.systems.mapping import Fitted, fit
@@ -81,7 +81,7 @@ def fitted(name: str, folder: Path, first: int | None) -> Fitted:
 
 def leak_of(name: str, jobs: Fitted) -> list[dict[str, Any]]:
     """Print the errors of honest and of cheating histories, and return their scores."""
-    starts, runtime = starts_of(jobs), Arrivals(jobs).runtime
+    starts, runtime = starts_of(jobs), JobStream(jobs).runtime
     histories: dict[str, Any] = {
         "honest": UserHistory(),
         "sees running jobs": Leaking(runtime, at_submit=False),

@@ -33,8 +33,8 @@ from farm_log import FARM, SYSTEM
 from cpsched import logs as traces
 from cpsched import systems
 from cpsched.simulation.simulate import Settings, simulate
+from cpsched.study.inputs import jittered
 from cpsched.study.paired import ratio
-from cpsched.study.sources import jittered
 from cpsched.systems.mapping import fit
 from cpsched.util import registry
 

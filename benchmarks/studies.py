@@ -35,7 +35,7 @@ options = {{ jobs = {jobs}, load = 0.8 }}
 """
 MANY = """\
 systems = ["small.toml"]
-dispatchers = ["fifo", "sjf", "ljf", "easy", "prb"]
+dispatchers = ["fifo", "sjf", "ljf", "easy", "greedy"]
 predictors = ["requested", "actual"]
 seeds = {seeds}
 [[workloads]]
@@ -59,7 +59,7 @@ LOOP = """\
 import sys
 from pathlib import Path
 from cpsched.study import load_study
-from cpsched.study.sources import prepare
+from cpsched.study.inputs import prepare
 from cpsched.study.task import tasks_of
 from cpsched.study import save_run
 from cpsched.simulation.simulate import simulate
@@ -105,7 +105,7 @@ def turns(
 def speedup(folder: Path, args: argparse.Namespace) -> dict[str, Any]:
     """Compare one process with two."""
     titles = ["1 process, s", "2 processes, s", "speed-up"]
-    return {"speedup": turns(folder, args, titles, [(), ("--jobs", "2")], f"{SPEEDUP}")}
+    return {"speedup": turns(folder, args, titles, [(), ("--workers", "2")], f"{SPEEDUP}")}
 
 
 def many(folder: Path, args: argparse.Namespace) -> dict[str, Any]:
@@ -113,12 +113,12 @@ def many(folder: Path, args: argparse.Namespace) -> dict[str, Any]:
     (folder / "small.toml").write_text(SMALL)
     (folder / "small.swf").write_text(_small_log(40))
     (folder / "study.toml").write_text(MANY.format(seeds=2))
-    compare(folder, "warm", "--jobs", "2")
+    compare(folder, "warm", "--workers", "2")
     (folder / "study.toml").write_text(MANY.format(seeds=args.many // 10))
     number = args.many // 10 * 10
     loop = measure.run([sys.executable, "-c", LOOP, folder / "study.toml", folder / "loop"])
     rows = []
-    for name, options in (("1 process", ()), ("2 processes", ("--jobs", "2"))):
+    for name, options in (("1 process", ()), ("2 processes", ("--workers", "2"))):
         used = compare(folder, name[0], *options)
         again = compare(folder, name[0], *options)
         extra = (used.cpu_s - loop.cpu_s) / number

@@ -58,10 +58,10 @@ core = 1
 processors = "pool"
 """
 OURS = (
-    *("fifo", "easy", "easy:backfill=sjf", "conservative", "easy-slowdown", "easy-urgency"),
-    'easy:reserve=requested,priority="urgency:patience=86400"',
-    'easy:reserve=requested,priority="urgency:patience=172800"',
-    *("prb:priority=urgency", "plan", "cph"),
+    *("fifo", "easy", "easy:backfill=sjf", "conservative", "easy-slowdown", "easy-wsept"),
+    'easy:estimate=requested,order="wsept:aging=86400"',
+    'easy:estimate=requested,order="wsept:aging=172800"',
+    *("greedy:order=wsept", "lookahead", "cp-pool"),
 )
 
 

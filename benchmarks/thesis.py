@@ -36,7 +36,7 @@ from cpsched.metrics.jobs import slowdown
 from cpsched.report.figures.style import canvas, colour, plain, save, styled
 from cpsched.simulation.simulate import Checkpoint, simulate
 from cpsched.study import load_study
-from cpsched.study.sources import prepare
+from cpsched.study.inputs import prepare
 from cpsched.study.task import tasks_of
 
 if TYPE_CHECKING:

@@ -57,9 +57,9 @@ def generated_case(work: Path) -> Case:
     """Generate a Eurora log and return its case."""
     log = work / "eurora.parquet"
     options = ["--jobs", "200000", "--seed", "1", "--out", log]
-    measure.run([*measure.CPSCHED, "workload", "generate", "eurora", *options])
+    measure.run([*measure.CPSCHED, "log", "generate", "eurora", *options])
     sizes = (5_000, 20_000, 50_000, 100_000, 200_000)
-    return Case(log, "eurora", ("fifo", "prb", "easy"), sizes, 50_000)
+    return Case(log, "eurora", ("fifo", "greedy", "easy"), sizes, 50_000)
 
 
 def loop(case: Case, runs: int, env: dict[str, str]) -> dict[str, Any]:
@@ -100,7 +100,7 @@ def whole(case: Case, runs: int, work: Path, warm: dict[str, str]) -> dict[str, 
     for name in case.dispatchers:
         command = [*measure.CPSCHED, "simulate", case.log, "--system", case.system]
         command += ["--dispatcher", name, "--first", str(case.whole)]
-        command += ["--out", work / "run", "--overwrite"]
+        command += ["--out", work / "run", "--force"]
         found[name] = {"cold": [], "warm": []}
         for index in range(runs):
             cold = measure.cache(work / f"cold-{case.system}-{name}-{index}")

@@ -46,10 +46,10 @@ from cpsched.metrics.summary import summarize
 from cpsched.metrics.window import finished
 from cpsched.simulation.simulate import simulate
 from cpsched.study.comparisons import comparisons
+from cpsched.study.inputs import jittered
 from cpsched.study.measures import AREA, figures_of
 from cpsched.study.paired import DAY, Sums, ratio
 from cpsched.study.results import RunResult
-from cpsched.study.sources import jittered
 from cpsched.study.study import JITTER, Baseline
 from cpsched.systems.mapping import fit
 
@@ -78,12 +78,12 @@ LOGS = {
 WINDOWS, JOBS, DRAWS, LEAST_WAIT = 2, 1000, 40, 300
 REPETITIONS, FEW = 100, 5
 #: Of which variants are equal to themselves.
-EQUALS = ("easy", "slurm", "prb", "easy:backfill=sjf")
+EQUALS = ("easy", "slurm", "greedy", "easy:backfill=sjf")
 #: Dispatchers, and by how much the load is raised, whose pairs are compared.
 UNEQUAL = (
-    *(("easy", ""), ("slurm", ""), ("prb", "")),
-    *(("easy", "load 1.02"), ("slurm", "load 1.02"), ("prb", "load 1.02")),
-    *(("easy", "load 1.04"), ("prb", "load 1.04")),
+    *(("easy", ""), ("slurm", ""), ("greedy", "")),
+    *(("easy", "load 1.02"), ("slurm", "load 1.02"), ("greedy", "load 1.02")),
+    *(("easy", "load 1.04"), ("greedy", "load 1.04")),
 )
 #: What is moved in a variant, and by how many seconds; of submits, the second number is a seed.
 MOVES = (("submit", 1), ("submit", 2), ("requested", 1), ("requested", 7), ("requested", 23))

@@ -93,7 +93,7 @@ class Sample(Observer):
             self.seconds[name], self.stats[name] = [], []
         self._remember = {name: bool(made.state()) for name, made in self._dispatchers.items()}
         # Starts whatever fits: nothing is to be decided where that is nothing, or everything.
-        self._greedy = build("dispatchers", "prb")
+        self._greedy = build("dispatchers", "greedy")
         self._greedy.reset(self.system, 0)
         self._seen = 0
 

@@ -37,9 +37,9 @@ WINDOW = 200
 CASES = {
     f"{dispatcher} {workload}": (workload, system, dispatcher)
     for workloads, system, dispatchers in (
-        (("I", "III", "V"), "esp-1024", ("ipsched:priority=basic", "ipsched:priority=multifactor")),
-        (("8.4-7", "8.4-8"), "tsubame2", ("aucsched1:priority=basic", "aucsched2:priority=basic")),
-        (("8.6-3",), "tsubame2", ("aucsched3:priority=basic",)),
+        (("I", "III", "V"), "esp-1024", ("ipsched:order=basic", "ipsched:order=multifactor")),
+        (("8.4-7", "8.4-8"), "tsubame2", ("aucsched1:order=basic", "aucsched2:order=basic")),
+        (("8.6-3",), "tsubame2", ("aucsched3:order=basic",)),
     )
     for dispatcher in dispatchers
     for workload in workloads

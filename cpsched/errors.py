@@ -133,13 +133,41 @@ def instead_of(name: str, known: Collection[str], introduction: str) -> str:
 #: Names that are gone, by what they were, and what to use instead.
 REMOVED: Mapping[str, Mapping[str, str]] = {
     "dispatcher": {
-        "rollout": "use easy-urgency",
-        "per-machine": "split the log (workload convert --split), and simulate each part",
+        "urgency": "use easy-wsept",
+        "easy-urgency": "use easy-wsept",
+        "planned-easy": "use easy-plan",
+        "plan": "use lookahead",
+        "cph": "use cp-pool; cph-0 to cph-3 are its presets",
+        "cp": "use cp-nodes; cp-0 to cp-3 are its presets",
+        "try": "use speculative",
+        "policy": "use learned",
+        "rollout": "use easy-wsept",
+        "per-machine": "split the log (log convert --split), and simulate each part",
+    },
+    "priority": {"urgency": "use wsept"},
+    "allocator": {
+        "consolidate": "use pack",
+        "frugal": "use spare-scarce",
+        "least-loss": "use fgd",
+    },
+    "predictor": {"jobs-alike": "use knn"},
+    "kind of outages": {"drawn": "use random"},
+    "set": {"v1": "use v2, the same logs and dispatchers with the new names"},
+    "option": {
+        "priority": "use order",
+        "reserve": "use estimate=predicted, upper or requested",
+        "patience": "use aging",
+        "share": "use width_exponent",
     },
     "output format": {"xdmod": "use slurm, which writes as sacct prints"},
     "command": {
-        "cpsched machines": "use workload convert --split, and compare each log",
+        "cpsched import-accasim": "use accasim import",
+        "cpsched machines": "use log convert --split, and compare each log",
+        "cpsched negotiation": "use show negotiation FILE",
         "cpsched sheet": "use report",
+        "cpsched when": "use forecast",
+        "cpsched workload": "use log",
+        "cpsched slurm fidelity": "use validate",
         "cpsched slurm run": "use slurm sandbox, a private Slurm on this machine",
         "cpsched slurm demo": "use slurm sandbox",
         "cpsched slurm when": "use slurm forecast",
@@ -150,7 +178,24 @@ REMOVED: Mapping[str, Mapping[str, str]] = {
             "nothing acts on a production Slurm any more",
         ),
         "cpsched bench card": "use bench --json and the tables in its folder",
+        "cpsched bench verify": "use verify",
     },
+}
+#: Options that have another name now; of several names those that the command has.
+RENAMED_OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "--by": ("--deadline",),
+    "--correction": ("--estimate-correction",),
+    "--enforce-limits": ("--enforce-time-limits",),
+    "--forecasts": ("--samples",),
+    "--format": ("--input-format", "--export"),
+    "--jobs": ("--workers",),
+    "--no-enforce-limits": ("--no-enforce-time-limits",),
+    "--on": ("--executor",),
+    "--overwrite": ("--force",),
+    "--policy": ("--slurm-policy",),
+    "--score": ("--evaluate",),
+    "--seeds": ("--repeat",),
+    "--stats": ("--all-tables",),
 }
 
 
@@ -164,6 +209,12 @@ def check_removed(kind: str, name: str) -> None:
     """Refuse a name that was removed, and say what to use instead."""
     if message := removed(kind, name):
         raise ConfigError(message)
+
+
+def check_renamed(option: str, known: Collection[str]) -> None:
+    """Refuse an option by its former name, and name its new one of those known."""
+    if names := [name for name in RENAMED_OPTIONS.get(option, ()) if name in known]:
+        raise ConfigError(f"{option} is now {' or '.join(names)}")
 
 
 class UnknownNameError(ConfigError):

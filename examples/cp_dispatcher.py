@@ -3,7 +3,7 @@
 import numpy as np
 
 from cpsched import Workload, parse_system, simulate
-from cpsched.cp.hybrid import Cph
+from cpsched.cp.cp_pool import CpPool
 from cpsched.cp.objective import Objective
 from cpsched.cp.pool import Limit
 from cpsched.dispatch.pooled import given_back, pooled_demand
@@ -18,7 +18,7 @@ class CoreSeconds(Objective):
         return np.maximum(jobs.runtime_estimate * jobs.units, 1)
 
 
-class CappedUsers(Cph):
+class CappedUsers(CpPool):
     """Hybrid constraint programming with a cap on the cores that one user has in use."""
 
     name = "capped-users"

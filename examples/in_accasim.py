@@ -31,7 +31,7 @@ if __name__ == "__main__":
         simulator = Simulator(
             str(folder / "log.swf"),
             str(folder / "system.json"),
-            CpschedDispatcher("easy-urgency"),
+            CpschedDispatcher("easy-wsept"),
             additional_data=[CpschedPredictor("last:count=2")],
             statistics_output=False,
             show_statistics=False,

@@ -44,7 +44,7 @@ log = read_log(resources.path("logs", "eurora-sample.csv.gz"))
 workload = log.select(first=1000)
 system = load_system("eurora")
 for predictor in ("requested", UserMean()):
-    run = simulate(workload, system, dispatcher="prb:priority=slowdown", predictor=predictor)
+    run = simulate(workload, system, dispatcher="greedy:order=slowdown", predictor=predictor)
     error = np.abs(run.schedule.runtime_estimate - workload.runtime).mean()
     slowdown = summarize(run.schedule)["bounded_slowdown"]["all"]["mean"]
     print(f"{run.predictor}: off by {error:.0f} s, mean bounded slowdown {slowdown:.2f}")

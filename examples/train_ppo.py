@@ -3,7 +3,7 @@ Train a policy with MaskablePPO of sb3-contrib, and keep it as a dispatcher's fi
 
     pip install 'cpsched[train]'
     python examples/train_ppo.py --log LOG --system SYSTEM --train 0 6000 --test 8000 10000
-    cpsched simulate LOG --system SYSTEM -d policy:file=trained/policy.zip
+    cpsched simulate LOG --system SYSTEM -d learned:file=trained/policy.zip
 
 The same small network scores every job that can be chosen, and a softmax over the scores says which
 one goes next, as in RLScheduler (Zhang et al., SC 2020). Windows for training, for choosing among
@@ -34,7 +34,7 @@ from cpsched import fit, load_system, read_log
 from cpsched.gym.episode_jobs import pool_of
 from cpsched.gym.kernels.features import FEATURES, IS_JOB
 from cpsched.gym.options import RULES
-from cpsched.gym.policy import Policy, save
+from cpsched.gym.policy import PolicyNetwork, save
 from cpsched.gym.vector import BatchSchedulingVector
 
 
@@ -281,7 +281,7 @@ class Watch(BaseCallback):
     def evaluate(self):
         """Write a line of the curve, and the policy if it is the best so far."""
         out, env = self.asked.out, self.training_env
-        policy = Policy(env.vector.episodes.options, self.model.policy.layers(), self.said())
+        policy = PolicyNetwork(env.vector.episodes.options, self.model.policy.layers(), self.said())
         found = float(self.valid.of(policy).mean())
         save(out / "last.zip", policy)
         if found < self.best:

@@ -218,10 +218,10 @@ class Features:
         )
 
     def _rules(self, job: JobRecord, requested: float) -> tuple[float, ...]:
-        found = self._history.each(job)
-        newest = [log(runs[-1] or 1) if runs else UNKNOWN for runs in found]
+        matches = self._history.each(job)
+        newest = [log(runs[-1] or 1) if runs else UNKNOWN for runs in matches]
         number, matched = 8, None
-        for index, runs in enumerate(found, start=1):
+        for index, runs in enumerate(matches, start=1):
             if runs:
                 number, matched = index, runs
                 break
@@ -245,22 +245,22 @@ class Features:
         user, alike = self._active.get(job.user), self._active.get(kind)
         if user is None:
             return (*_IDLE, self._drift)
-        mean = most = alike_most = UNKNOWN
+        mean = longest = alike_longest = UNKNOWN
         if user.started:
             count = len(user.started)
             mean = log(1 + max(now - user.sum_started / count, 0))
-            most = log(1 + now - next(iter(user.started.values())))
+            longest = log(1 + now - next(iter(user.started.values())))
         if alike is not None and alike.started:
-            alike_most = log(1 + now - next(iter(alike.started.values())))
+            alike_longest = log(1 + now - next(iter(alike.started.values())))
         return (
             len(user.started),
             user.running_cores,
             mean,
-            most,
+            longest,
             user.queued,
             user.queued_cores,
             0 if alike is None else len(alike.started),
-            alike_most,
+            alike_longest,
             0 if alike is None else alike.queued,
             self._drift,
         )
@@ -296,5 +296,5 @@ def _newest(runtimes: tuple[int, ...] | None, parts: int) -> tuple[float, ...]:
     if not runtimes:
         return (UNKNOWN,) * parts
     ordered = sorted(runtimes)
-    found = (log(runtimes[-1] or 1), log(ordered[len(ordered) // 2] or 1))
-    return found if parts == 2 else (*found, log(ordered[-1] or 1) - log(ordered[0] or 1))
+    features = (log(runtimes[-1] or 1), log(ordered[len(ordered) // 2] or 1))
+    return features if parts == 2 else (*features, log(ordered[-1] or 1) - log(ordered[0] or 1))

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from cpsched.util.spec import File
     from cpsched.util.types import AnyArray, FloatArray
     from predictors.trees import Trees
-    from predictors.window import Window
+    from predictors.window import CompletionWindow
 
 _REQUESTED = FEATURES.index("requested")
 #: Below every share there is, so that its logarithm is finite.
 _LEAST_SHARE = 1e-7
 #: More would be fitted for hours.
-_MOST_TREES = 10_000
+_MAX_TREES = 10_000
 
 
 class GbmModel:
@@ -71,16 +71,16 @@ class Gbm(Learned):
         prefix: str = "stem",
         limit: int = LIMIT,
     ) -> None:
-        if not 1 <= trees <= _MOST_TREES:
-            raise ValueError(f"trees is {trees}, must be from 1 to {_MOST_TREES}")
+        if not 1 <= trees <= _MAX_TREES:
+            raise ValueError(f"trees is {trees}, must be from 1 to {_MAX_TREES}")
         self._trees = trees
         super().__init__(model, frozen, refit, start, window, prefix, limit)
 
     @abstractmethod
-    def tasks(self, window: Window) -> list[tuple[FloatArray, float]]:
+    def tasks(self, window: CompletionWindow) -> list[tuple[FloatArray, float]]:
         """Return the target of each regressor, and the quantile of it to predict."""
 
-    def fitted(self, window: Window) -> GbmModel:
+    def fitted(self, window: CompletionWindow) -> GbmModel:
         """Fit all regressors anew."""
         # Importing scikit-learn takes a second, and the first model comes late.
         from predictors.trees import fit
@@ -108,7 +108,7 @@ class GbmLog(Gbm):
 
     name = "gbm-log"
 
-    def tasks(self, window: Window) -> list[tuple[FloatArray, float]]:
+    def tasks(self, window: CompletionWindow) -> list[tuple[FloatArray, float]]:
         """Least absolute error of the logarithm."""
         return [(log_runtime(window), 0.5)]
 
@@ -129,13 +129,13 @@ class GbmQuantile(Gbm):
     first_offset = 0.0
     plan_share = 0.6
 
-    def tasks(self, window: Window) -> list[tuple[FloatArray, float]]:
+    def tasks(self, window: CompletionWindow) -> list[tuple[FloatArray, float]]:
         """One quantile of the logarithm, and one of the share; more than all of it is all."""
         share = np.minimum(window.runtime / np.maximum(window.requested_time, 1), 1.0)
         return [(log_runtime(window), self.plan_share), (share, BOUND)]
 
 
-def log_runtime(window: Window) -> FloatArray:
+def log_runtime(window: CompletionWindow) -> FloatArray:
     """Return the logarithm of the runtimes; 0 seconds count as 1."""
     logarithm: FloatArray = np.log(np.maximum(window.runtime, 1))
     return logarithm

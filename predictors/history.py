@@ -72,9 +72,9 @@ class History:
         matches, the last rule of all and no runtime.
         """
         for number, recent, key in self._keys(job):
-            found = recent.get(key)
-            if found is not None:
-                return number, found
+            runtimes = recent.get(key)
+            if runtimes is not None:
+                return number, runtimes
         return len(self.rules), ()
 
     def each(self, job: JobRecord) -> list[tuple[int, ...] | None]:
@@ -83,10 +83,10 @@ class History:
 
         Runtimes in seconds, oldest first, by rule; None for a rule that nothing matches.
         """
-        found: list[tuple[int, ...] | None] = [None] * (len(self.rules) - 1)
+        runtimes: list[tuple[int, ...] | None] = [None] * (len(self.rules) - 1)
         for number, recent, key in self._keys(job):
-            found[number - 1] = found[number - 1] or recent.get(key)
-        return found
+            runtimes[number - 1] = runtimes[number - 1] or recent.get(key)
+        return runtimes
 
     def clear(self) -> None:
         """Forget everything."""

@@ -108,9 +108,9 @@ class JobReader:
         if store is not self._store:
             self._store, self._needs = store, []
         kinds = store.resources
-        kept = [index for index, kind in enumerate(kinds) if self._memory or kind != "mem"]
-        positions = [c.SHAPE_REQUEST + index for index in kept]
-        positions += [c.SHAPE_REQUEST + len(kinds) + index for index in kept]
+        used_kinds = [index for index, kind in enumerate(kinds) if self._memory or kind != "mem"]
+        positions = [c.SHAPE_REQUEST + index for index in used_kinds]
+        positions += [c.SHAPE_REQUEST + len(kinds) + index for index in used_kinds]
         new = store.shapes[len(self._needs) :, positions].tolist()
         self._needs.extend(tuple(amounts) for amounts in new)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 #: Runtimes remembered of a user.
-_MOST = 1000
+_MAX_COUNT = 1000
 
 
 class Last(RuntimePredictor):
@@ -43,7 +43,7 @@ class Last(RuntimePredictor):
     name = "last"
 
     def __init__(self, count: int = 1, limit: int = LIMIT) -> None:
-        check_range("count", count, 1, _MOST)
+        check_range("count", count, 1, _MAX_COUNT)
         self._count = count
         self._recent = RecentRuntimes(count, limit)
         self._reader = JobReader(prefix="none")

@@ -19,7 +19,7 @@ from predictors.coverage import Coverage
 from predictors.features import FEATURES, Features, matrix
 from predictors.job_records import JobRecord
 from predictors.remembered import LIMIT, frozen
-from predictors.window import Window
+from predictors.window import CompletionWindow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,7 +44,7 @@ _COUNTS = ("refits", "answered by history", "answered by the model")
 _DAMAGE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 
 
-class Model(Protocol):
+class FittedModel(Protocol):
     """What is fitted to the newest completions."""
 
     def __call__(self, rows: AnyArray) -> FloatArray:
@@ -123,7 +123,7 @@ class Learned(RuntimePredictor):
         self._seed = 0
         self._epoch: int | None = None
         self._features = Features(prefix, limit)
-        self._window = Window(window, len(FEATURES))
+        self._window = CompletionWindow(window, len(FEATURES))
         self._bound = Coverage(BOUND, self.first_offset)
         #: The same for answers of the history.
         self._cold = Coverage(BOUND, _FACTOR)
@@ -133,7 +133,7 @@ class Learned(RuntimePredictor):
 
     def _begin(self) -> None:
         """Have no model, no job and no count."""
-        self._model: Model | None = None
+        self._model: FittedModel | None = None
         self._open: dict[int, OpenJob] = {}
         self._counts = dict.fromkeys(_COUNTS, 0)
         self._fitted_at, self._fitted_with = 0, 0
@@ -149,11 +149,11 @@ class Learned(RuntimePredictor):
         return self._model is not None
 
     @abstractmethod
-    def fitted(self, window: Window) -> Model:
+    def fitted(self, window: CompletionWindow) -> FittedModel:
         """Return a model of the newest completions."""
 
     @abstractmethod
-    def restored(self, state: Mapping[str, Any]) -> Model:
+    def restored(self, state: Mapping[str, Any]) -> FittedModel:
         """Return the model of this state; raise ValueError if it is none."""
 
     def on_epoch(self, epoch: int | None) -> None:
@@ -172,7 +172,7 @@ class Learned(RuntimePredictor):
         if self._warm is not None:
             self._start_from(self._warm)
 
-    def _start_from(self, warm: model_file.Model) -> None:
+    def _start_from(self, warm: model_file.ModelFile) -> None:
         """Begin with what a file holds; its seconds count from elsewhere."""
         trained = warm.options.get("prefix", "stem")
         if trained != self._prefix:
@@ -214,8 +214,8 @@ class Learned(RuntimePredictor):
             scores = self._model(rows).tolist()
         # A copy of each row, so that one job does not keep all that came with it.
         return [
-            OpenJob(job, row.copy(), said)
-            for job, row, said in zip(jobs, rows, scores, strict=True)
+            OpenJob(job, row.copy(), job_scores)
+            for job, row, job_scores in zip(jobs, rows, scores, strict=True)
         ]
 
     def on_start(self, jobs: JobTable, now: int) -> None:
@@ -258,15 +258,15 @@ class Learned(RuntimePredictor):
             self._features.learn(job, runtime, status == _COMPLETED, now)
 
     def _learn(self, open_job: OpenJob, runtime: int) -> None:
-        requested, said = open_job.job.requested_time, open_job.scores
+        requested, scores = open_job.job.requested_time, open_job.scores
         self._window.add(open_job.row, runtime, requested)
         cut = log(max(min(runtime, requested), 1))
-        if not isfinite(said[0]):
+        if not isfinite(scores[0]):
             self._cold.learn(cut - open_job.history)
             return
-        self._bound.learn(cut - said[-1])
+        self._bound.learn(cut - scores[-1])
         if self._plan is not None:
-            self._plan.learn(cut - said[0])
+            self._plan.learn(cut - scores[0])
 
     def predict(self, jobs: JobTable, now: int) -> Prediction:
         """Answer with the model, or with the history until there is one."""
@@ -281,11 +281,11 @@ class Learned(RuntimePredictor):
 
     def _answer(self, open_job: OpenJob) -> tuple[int, int]:
         """Return plan and bound in whole seconds."""
-        said, limit = open_job.scores, max(open_job.job.requested_time, 1)
-        if isfinite(said[0]):
+        scores, limit = open_job.scores, max(open_job.job.requested_time, 1)
+        if isfinite(scores[0]):
             self._counts["answered by the model"] += 1
-            plan = said[0] if self._plan is None else said[0] + self._plan.offset
-            bound = said[-1] + self._bound.offset
+            plan = scores[0] if self._plan is None else scores[0] + self._plan.offset
+            bound = scores[-1] + self._bound.offset
         else:
             self._counts["answered by history"] += 1
             plan = open_job.history

@@ -34,12 +34,12 @@ _KIND = "cpsched model"
 #: Options of a training that a model is used without: those of the run they are given for.
 _LEFT_OUT = ("model", "frozen")
 #: Bytes of all arrays of a file together; ten times the largest there is.
-_MOST = 2**30
+_MAX_BYTES = 2**30
 _DAMAGE = (OSError, ValueError, LookupError, TypeError, AttributeError)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Model:
+class ModelFile:
     """
     What a file holds.
 
@@ -80,9 +80,9 @@ class Model:
     @property
     def before(self) -> list[dict[str, Any]]:
         """What the models it goes back to were trained on, the oldest first."""
-        found = self.trained.get("before")
-        known = found if isinstance(found, list) else []
-        return [one for one in known if isinstance(one, dict)]
+        before = self.trained.get("before")
+        known = before if isinstance(before, list) else []
+        return [lesson for lesson in known if isinstance(lesson, dict)]
 
     @property
     def trained_on(self) -> dict[str, Any]:
@@ -93,7 +93,7 @@ class Model:
         them, else seconds.
         """
         known = self.trained
-        said = {
+        texts = {
             "trained_on": known.get("workload"),
             "trained_on_sha256": known.get("workload_sha256"),
             "trained_jobs": known.get("jobs"),
@@ -101,7 +101,7 @@ class Model:
             "trained_from": _moment(known.get("epoch"), known.get("first_submit")),
             "trained_to": _moment(known.get("epoch"), known.get("last_submit")),
         }
-        return {name: str(value) for name, value in said.items() if value is not None}
+        return {name: str(value) for name, value in texts.items() if value is not None}
 
     def provenance(self) -> dict[str, str]:
         """Return which file this is, and what it and those before it were trained on."""
@@ -147,7 +147,7 @@ def write(
         np.savez_compressed(file, **arrays)
 
 
-def read(path: Path, predictor: str) -> Model:
+def read(path: Path, predictor: str) -> ModelFile:
     """
     Read a model back.
 
@@ -162,7 +162,7 @@ def read(path: Path, predictor: str) -> Model:
     if not path.is_file():
         raise ConfigError("there is no such model file; 'cpsched train' writes one", where=path)
     try:
-        arrays = read_arrays(path, _MOST)
+        arrays = read_arrays(path, _MAX_BYTES)
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         header = read_json(str(arrays.pop("/header")))
         kind = header["kind"]
@@ -178,7 +178,7 @@ def read(path: Path, predictor: str) -> Model:
         state = unflattened({**arrays, **plain}, "models")
     except _DAMAGE as error:
         raise ConfigError(f"is damaged: {error}", where=path) from error
-    return Model(path, digest, header, state)
+    return ModelFile(path, digest, header, state)
 
 
 def predictor_of(path: Path) -> Spec:
@@ -193,7 +193,7 @@ def predictor_of(path: Path) -> Spec:
         If the file is damaged or not a model. Only its header is read.
     """
     try:
-        header = read_json(str(read_arrays(path, _MOST, only=["/header"])["/header"]))
+        header = read_json(str(read_arrays(path, _MAX_BYTES, only=["/header"])["/header"]))
         name, trained = header["predictor"], header.get("trained")
         if not isinstance(name, str):
             raise TypeError("it names no predictor")

@@ -38,7 +38,7 @@ _SETTINGS = {
 #: the estimators, losses and bins of scikit-learn.
 TRUSTED = ("sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",)
 #: Maximum bytes of saved trees, unpacked.
-_MOST = 2**30
+_MAX_BYTES = 2**30
 
 
 class Trees:
@@ -159,8 +159,10 @@ def _loaded(saved: bytes, num_columns: int) -> list[HistGradientBoostingRegresso
     try:
         with zipfile.ZipFile(io.BytesIO(saved)) as archive:
             size = sum(member.file_size for member in archive.infolist())
-        if size > _MOST:
-            raise ValueError(f"its trees take {size:,} bytes, more than the {_MOST:,} expected")
+        if size > _MAX_BYTES:
+            raise ValueError(
+                f"its trees take {size:,} bytes, more than the {_MAX_BYTES:,} expected"
+            )
         unknown = set(skops_io.get_untrusted_types(data=saved)) - set(TRUSTED)
         if unknown:
             raise ValueError(f"it holds the type '{min(unknown)}', which no model has")

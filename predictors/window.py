@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _FIRST = 256
 
 
-class Window:
+class CompletionWindow:
     """
     A ring of the newest jobs that have ended.
 

@@ -119,7 +119,7 @@ def test_forecasts_of_a_log():
     assert done.returncode == 0, done.stderr
     head, *rows = csv.reader(done.stdout.splitlines())
     assert {len(head)} == {len(row) for row in rows}
-    assert [row[3] for row in rows][:2] == ["cpsched when", "recent waits"]
+    assert [row[3] for row in rows][:2] == ["cpsched forecast", "recent waits"]
 
 
 @pytest.mark.slow

@@ -11,21 +11,21 @@ from cpsched.kernels import costs
     [
         # Done at once, of no length, and one second less and more than tau.
         (0, 100, 1), (0, 0, 1), (10, 0, 1), (11, 0, 1.1), (11, 9, 2), (11, 11, 2),
-        # At patience 10 more, at twice patience 160 more.
+        # At aging 10 more, at twice aging 160 more.
         (1000, 1000, 12), (2000, 1000, 163),
     ],
 )  # fmt: skip
 def test_what_a_wait_costs(wait, runtime, expected):
-    """Bounded slowdown, and the fourth power of what the wait is of 1,000 s of patience."""
+    """Bounded slowdown, and the fourth power of what the wait is of 1,000 s of aging."""
     assert costs.job_cost(wait, runtime, 1000.0) == pytest.approx(expected)
 
 
 def test_the_slope_of_the_cost_is_what_a_second_more_costs():
     """Where the bounded slowdown grows at all."""
-    wait, runtime, patience = np.array([50, 900, 70000]), np.array([3, 400, 86400]), 64800.0
-    slope = costs.overdue_slope(wait, np.ones(3), patience) + 1 / np.maximum(runtime, 10)
+    wait, runtime, aging = np.array([50, 900, 70000]), np.array([3, 400, 86400]), 64800.0
+    slope = costs.overdue_slope(wait, np.ones(3), aging) + 1 / np.maximum(runtime, 10)
     near = [
-        (costs.job_cost(w + 0.5, float(r), patience) - costs.job_cost(w - 0.5, float(r), patience))
+        (costs.job_cost(w + 0.5, float(r), aging) - costs.job_cost(w - 0.5, float(r), aging))
         for w, r in zip(wait.tolist(), runtime.tolist(), strict=True)
     ]
     assert slope.tolist() == pytest.approx(near, rel=1e-6)

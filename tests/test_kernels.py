@@ -26,7 +26,7 @@ some = settings(max_examples=80)
 # --- placing one job -----------------------------------------------------------------------------
 
 
-@given(state=ref.states(), policy=st.sampled_from((*ref.POLICIES, "least-loss")))
+@given(state=ref.states(), policy=st.sampled_from((*ref.POLICIES, "fgd")))
 @settings(max_examples=200)
 def test_a_job_is_placed_whenever_any_choice_of_nodes_can_hold_it(state, policy):
     """Feasible exactly if enumeration finds a placement; then within every bound, as documented."""
@@ -100,7 +100,9 @@ def test_very_many_units(units):
     assert starts(jobs((0, units, 5), request=[[0]]), machine((1,)), "fifo") == [0]
 
 
-@pytest.mark.parametrize("dispatcher", ["fifo", "easy", "conservative", "prb:allocator=balanced"])
+@pytest.mark.parametrize(
+    "dispatcher", ["fifo", "easy", "conservative", "greedy:allocator=balanced"]
+)
 def test_memory_beyond_32_bits(dispatcher):
     """Amounts of 2^50 on a thousand nodes: sums stay within 64 bits."""
     nodes = [(4, 2**50)] * 1000

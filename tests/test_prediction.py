@@ -166,7 +166,7 @@ def test_what_reservations_are_made_of_shows_them_too():
 
     cluster = Cluster(machine((2,)), "fifo")
     cluster.submit(_request(), 0, predicted=(5, 6, 7, range(9), (0.25, 0.5, 1)))
-    shown = ReservationView("bound").view(cluster.view(0))
+    shown = ReservationView("upper").view(cluster.view(0))
     assert shown.waiting.runtime_estimate.tolist() == [7]
     assert shown.waiting.runtime_quantiles.tolist() == [list(range(9))]
     assert shown.waiting.ends_within.tolist() == [[0.25, 0.5, 1.0]]

@@ -7,8 +7,8 @@ import pytest
 from jobtables import job_table
 from tiny import machine
 
-from cpsched.dispatch.likely import RuntimeHistory
-from cpsched.dispatch.priority import ExpectedWait, Urgency
+from cpsched.dispatch.priority import ExpectedWait, Wsept
+from cpsched.dispatch.runtime_distribution import RuntimeHistory
 from cpsched.errors import ConfigError
 from cpsched.model.decision import Decision, Start
 from cpsched.model.system import Queue
@@ -197,9 +197,9 @@ def test_what_is_by_age():
     assert not Multifactor(age_weight=-1.0).by_age
 
 
-def learnt(*ended, patience=64800):
+def learnt(*ended, aging=64800):
     """Return urgency after the end of some jobs: (user, runtime), predicted to run 100 s."""
-    priority = Urgency(patience=patience, share=1)
+    priority = Wsept(aging=aging, width_exponent=1)
     priority.history = RuntimeHistory()
     priority.reset(machine((8, 16), resources=("core", "mem")))
     jobs = table(
@@ -220,7 +220,7 @@ def test_urgency_is_smiths_rule_over_likely_runtimes():
     """
     Two cores of eight, likely 10 s (the later) or 30 s of 100 s, which weighs 1 / sqrt(2) as much.
 
-    Nobody's job, with what is known of others only, is the same. After a wait of the patience p
+    Nobody's job, with what is known of others only, is the same. After a wait of the aging p
     the slope of 10 sqrt(a) (wait / p)^4 is 40 sqrt(a) / p, where a is what the job takes over the
     mean 20 of what others took, cores times seconds.
     """
@@ -231,7 +231,7 @@ def test_urgency_is_smiths_rule_over_likely_runtimes():
     priority = learnt(("a", 30), ("a", 10))
     fresh, _ = priority.keys(table(**jobs), NOW)
     assert fresh.tolist() == pytest.approx([-slope / (mean * 2 / 8)])
-    priority = learnt(("a", 30), ("a", 10), patience=500)
+    priority = learnt(("a", 30), ("a", 10), aging=500)
     patient, _ = priority.keys(table(**jobs, waited=(500,)), NOW)
     overdue = 40 * (mean * 2 / 20) ** 0.5 / 500
     assert patient.tolist() == pytest.approx([-(slope + overdue) / (mean * 2 / 8)])
@@ -239,7 +239,7 @@ def test_urgency_is_smiths_rule_over_likely_runtimes():
 
 def test_urgency_goes_by_predictions_before_anything_is_known():
     """1 / max(d, 10) over d times the root of the share of 1 / 8."""
-    keys, _ = prepared("urgency").keys(table(cores=(1, 1), runtime_estimate=(5, 50)), NOW)
+    keys, _ = prepared("wsept").keys(table(cores=(1, 1), runtime_estimate=(5, 50)), NOW)
     assert keys.tolist() == pytest.approx([-0.1 / 5 * 8**0.5, -0.02 / 50 * 8**0.5])
 
 
@@ -247,7 +247,7 @@ def test_urgency_with_less_of_the_share_lets_wide_jobs_wait_less():
     """One core and eight, 50 s each: 1 / 50 / 50 over 1 / 8 and 1, or over the roots of these."""
     jobs = table(cores=(1, 8), runtime_estimate=(50,))
     for share, ratio in ((1.0, 8), (0.5, 8**0.5), (0.0, 1)):
-        priority = Urgency(share=share)
+        priority = Wsept(width_exponent=share)
         priority.history = RuntimeHistory()
         priority.reset(machine((8, 16), resources=("core", "mem")))
         narrow, wide = -priority.keys(jobs, NOW)[0]
@@ -258,19 +258,19 @@ def test_urgency_with_less_of_the_share_lets_wide_jobs_wait_less():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        *(({"patience": p}, f"patience is {p}, must be from 1 to") for p in (0, -1, 2**41)),
-        ({"share": 1.5}, r"share is 1.5, must be from 0 to 1"),
+        *(({"aging": p}, f"aging is {p}, must be from 1 to") for p in (0, -1, 2**41)),
+        ({"width_exponent": 1.5}, r"width_exponent is 1.5, must be from 0 to 1"),
     ],
 )
 def test_bad_options_of_urgency(options, message):
     with pytest.raises(ConfigError, match=message):
-        Urgency(**options)
+        Wsept(**options)
 
 
 def test_what_learns_needs_a_dispatcher_that_tells_it():
     """Without, it would silently rank by predictions for ever."""
-    with pytest.raises(ConfigError, match="priority 'urgency' learns how long jobs run"):
-        Urgency().reset(machine((8,)))
+    with pytest.raises(ConfigError, match="priority 'wsept' learns how long jobs run"):
+        Wsept().reset(machine((8,)))
 
 
 # --- what holds for all --------------------------------------------------------------------------

@@ -10,8 +10,8 @@ from cpsched.dispatch.backfilling import Easy
 from cpsched.errors import ConfigError, CpschedError
 from cpsched.study.study import as_label, check_label
 from cpsched.util import registry
-from cpsched.util.registry import Entry
-from cpsched.util.spec import Spec, build, called, canonical, options_of, spec_of
+from cpsched.util.registry import RegistryEntry
+from cpsched.util.spec import Spec, build, canonical, display_name, options_of, spec_of
 
 # --- text ----------------------------------------------------------------------------------------
 
@@ -24,13 +24,13 @@ from cpsched.util.spec import Spec, build, called, canonical, options_of, spec_o
         ("  easy ", "easy", ()),
         ("easy:backfill=sjf", "easy", (("backfill", "sjf"),)),
         # Canonical order, whatever was written.
-        ("easy:priority=fifo,backfill=sjf", "easy", (("backfill", "sjf"), ("priority", "fifo"))),
+        ("easy:order=fifo,backfill=sjf", "easy", (("backfill", "sjf"), ("order", "fifo"))),
         (
-            "easy: priority = fifo , backfill = sjf",
+            "easy: order = fifo , backfill = sjf",
             "easy",
-            (("backfill", "sjf"), ("priority", "fifo")),
+            (("backfill", "sjf"), ("order", "fifo")),
         ),
-        ("easy:,priority=fifo,", "easy", (("priority", "fifo"),)),
+        ("easy:,order=fifo,", "easy", (("order", "fifo"),)),
         # Only the first colon and the first equals sign part anything.
         ("x:path=a:b", "x", (("path", "a:b"),)),
         ("x:when=a=b", "x", (("when", "a=b"),)),
@@ -44,8 +44,8 @@ def test_parse(text, name, options):
 
 def test_str_is_canonical_and_reads_back():
     """Two ways to write the same have one text."""
-    spec = Spec.parse("easy:priority=slowdown,backfill=sjf")
-    assert str(spec) == "easy:backfill=sjf,priority=slowdown"
+    spec = Spec.parse("easy:order=slowdown,backfill=sjf")
+    assert str(spec) == "easy:backfill=sjf,order=slowdown"
     assert Spec.parse(str(spec)) == spec
     assert str(Spec.parse("easy")) == "easy"
 
@@ -53,31 +53,31 @@ def test_str_is_canonical_and_reads_back():
 @pytest.mark.parametrize(
     "text",
     [
-        'easy:priority="urgency:patience=43200,share=1"',
-        'easy:priority="urgency:share=1,patience=43200"',
-        "easy:priority=urgency,priority.patience=43200,priority.share=1",
-        "easy:priority.share=1,priority=urgency:patience=43200",
+        'easy:order="wsept:aging=43200,width_exponent=1"',
+        'easy:order="wsept:width_exponent=1,aging=43200"',
+        "easy:order=wsept,order.aging=43200,order.width_exponent=1",
+        "easy:order.width_exponent=1,order=wsept:aging=43200",
     ],
 )
 def test_options_of_an_option_need_no_quotes(text):
     """Quotes do not survive a shell; what is printed has none, and reads back as the same."""
     spec = Spec.parse(text)
-    assert spec.options == (("priority", "urgency:patience=43200,share=1"),)
-    assert str(spec) == "easy:priority=urgency,priority.patience=43200,priority.share=1"
+    assert spec.options == (("order", "wsept:aging=43200,width_exponent=1"),)
+    assert str(spec) == "easy:order=wsept,order.aging=43200,order.width_exponent=1"
     assert Spec.parse(str(spec)) == spec
-    assert check_label(as_label(called("dispatchers", text))) == str(spec)
+    assert check_label(as_label(display_name("dispatchers", text))) == str(spec)
     assert shlex.split(str(spec)) == [str(spec)]
     priority = build("dispatchers", spec).priorities[0]
-    assert (priority.patience, priority.share) == (43200, 1.0)
+    assert (priority.aging, priority.width_exponent) == (43200, 1.0)
 
 
 def test_options_nest_to_any_depth():
-    text = "try:dispatcher=easy,dispatcher.priority=urgency,dispatcher.priority.share=1"
-    more = f"{text},dispatcher.priority.patience=7,dispatcher.backfill=sjf"
+    text = "speculative:dispatcher=easy,dispatcher.order=wsept,dispatcher.order.width_exponent=1"
+    more = f"{text},dispatcher.order.aging=7,dispatcher.backfill=sjf"
     assert Spec.parse(str(Spec.parse(more))) == Spec.parse(more)
     inner = build("dispatchers", more).inner
-    assert (inner.priorities[0].patience, inner.priorities[1].name) == (7, "sjf")
-    assert str(Spec.parse(text)) == "try:dispatcher=easy:priority=urgency:share=1"
+    assert (inner.priorities[0].aging, inner.priorities[1].name) == (7, "sjf")
+    assert str(Spec.parse(text)) == "speculative:dispatcher=easy:order=wsept:width_exponent=1"
 
 
 def test_a_value_that_only_looks_like_a_specification_stays_as_it_is():
@@ -89,15 +89,21 @@ def test_a_value_that_only_looks_like_a_specification_stays_as_it_is():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("easy:priority", "easy:priority: 'priority' is not an option; write key=value"),
-        ("easy:priority.share=1", "priority.share: belongs to the option 'priority', which is not"),
-        ("easy:priority=urgency:share=1,priority.share=1", "priority.share: the option is given"),
-        ("easy:priority=", "'priority=' is not an option"),
+        ("easy:order", "easy:order: 'order' is not an option; write key=value"),
+        (
+            "easy:order.width_exponent=1",
+            "order.width_exponent: belongs to the option 'order', which is not",
+        ),
+        (
+            "easy:order=wsept:width_exponent=1,order.width_exponent=1",
+            "order.width_exponent: the option is given",
+        ),
+        ("easy:order=", "'order=' is not an option"),
         ("easy:=fifo", "'=fifo' is not an option"),
-        ("easy:priority=fifo,sjf", "'sjf' is not an option"),
-        ("easy:priority=fifo,priority=sjf", "priority: the option is given twice"),
+        ("easy:order=fifo,sjf", "'sjf' is not an option"),
+        ("easy:order=fifo,order=sjf", "order: the option is given twice"),
         # Spaces do not make it another option; the second value used to win silently.
-        ("easy:priority=fifo,priority =sjf", "priority: the option is given twice"),
+        ("easy:order=fifo,order =sjf", "order: the option is given twice"),
     ],
 )
 def test_text_that_is_no_specification(text, message):
@@ -149,9 +155,9 @@ def things(monkeypatch):
     module.Thing, module.Needy, module.function = Thing, Needy, function
     monkeypatch.setitem(sys.modules, module.__name__, module)
     found = {
-        "thing": Entry("thing", "things_of_test_spec:Thing", "somebody"),
-        "needy": Entry("needy", "things_of_test_spec:Needy", "somebody"),
-        "function": Entry("function", "things_of_test_spec:function", "somebody"),
+        "thing": RegistryEntry("thing", "things_of_test_spec:Thing", "somebody"),
+        "needy": RegistryEntry("needy", "things_of_test_spec:Needy", "somebody"),
+        "function": RegistryEntry("function", "things_of_test_spec:function", "somebody"),
     }
     real = registry.entries
     monkeypatch.setattr(registry, "entries", lambda group: {**real(group), **found})
@@ -206,17 +212,17 @@ def test_unknown_option_lists_what_there_is():
     """With the closest one named."""
     with pytest.raises(
         ConfigError,
-        match=r"easy:prioriti=fifo: prioriti: no such option; 'easy' takes: allocator, backfill,"
-        r" priority, reserve\. Did you mean 'priority'\?",
+        match=r"easy:ordr=fifo: ordr: no such option; 'easy' takes: allocator, backfill,"
+        r" estimate, order\. Did you mean 'order'\?",
     ):
-        build("dispatchers", "easy:prioriti=fifo")
+        build("dispatchers", "easy:ordr=fifo")
     with pytest.raises(ConfigError, match="'requested' takes: none"):
         build("predictors", "requested:factor=2")
 
 
 def test_an_option_of_an_option_that_lost_its_quotes_is_shown_as_it_is_written():
-    with pytest.raises(ConfigError, match="'priority' is written priority.share=1$"):
-        build("dispatchers", "easy:priority=urgency:patience=7,share=1")
+    with pytest.raises(ConfigError, match="'order' is written order.width_exponent=1$"):
+        build("dispatchers", "easy:order=wsept:aging=7,width_exponent=1")
 
 
 def test_what_is_given_is_no_option(monkeypatch):
@@ -252,20 +258,20 @@ def test_functions_can_be_registered_too():
 def test_options_of_lists_defaults():
     """What can be left out, and what is taken then."""
     assert options_of("dispatchers", "easy") == {
-        "priority": "fifo",
+        "order": "fifo",
         "backfill": None,
         "allocator": "first-fit",
-        "reserve": "plan",
+        "estimate": "predicted",
     }
     assert options_of("dispatchers", "needy") == {}
 
 
 def test_a_dispatcher_that_is_a_file_asks_for_it():
-    with pytest.raises(ConfigError, match="^policy: missing a required argument: 'file'$"):
-        build("dispatchers", "policy")
+    with pytest.raises(ConfigError, match="^learned: missing a required argument: 'file'$"):
+        build("dispatchers", "learned")
 
 
-@pytest.mark.parametrize("name", sorted({*registry.names("dispatchers")} - {"policy"}))
+@pytest.mark.parametrize("name", sorted({*registry.names("dispatchers")} - {"learned"}))
 def test_every_dispatcher_can_be_made_by_its_name(name):
     """And knows it; a preset is what it stands for."""
     entry = registry.entries("dispatchers")[name]
@@ -274,43 +280,49 @@ def test_every_dispatcher_can_be_made_by_its_name(name):
 
 def test_a_preset_is_its_long_form():
     """Whoever writes which: one specification, one name in tables, and what it settles is settled."""
-    long = "easy:priority=urgency,reserve=requested"
-    assert canonical("dispatchers", "easy-urgency") == canonical("dispatchers", long) == long
-    assert called("dispatchers", long) == called("dispatchers", "easy-urgency") == "easy-urgency"
-    placed = "easy-urgency:allocator=best-fit"
-    assert called("dispatchers", placed) == placed
+    long = "easy:estimate=requested,order=wsept"
+    assert canonical("dispatchers", "easy-wsept") == canonical("dispatchers", long) == long
+    assert (
+        display_name("dispatchers", long)
+        == display_name("dispatchers", "easy-wsept")
+        == "easy-wsept"
+    )
+    placed = "easy-wsept:allocator=best-fit"
+    assert display_name("dispatchers", placed) == placed
     assert canonical("dispatchers", placed) == f"easy:allocator=best-fit,{long[5:]}"
-    assert str(spec_of("dispatchers", build("dispatchers", "easy-urgency"))) == long
-    with pytest.raises(ConfigError, match="priority: is settled: easy-slowdown is easy:priority="):
-        build("dispatchers", "easy-slowdown:priority=sjf")
+    assert str(spec_of("dispatchers", build("dispatchers", "easy-wsept"))) == long
+    with pytest.raises(ConfigError, match="order: is settled: easy-slowdown is easy:order="):
+        build("dispatchers", "easy-slowdown:order=sjf")
 
 
 @pytest.mark.parametrize(
     ("text", "long"),
     [
         (
-            "easy-urgency:patience=86400",
-            "easy:priority=urgency:patience=86400,reserve=requested",
+            "easy-wsept:aging=86400",
+            "easy:estimate=requested,order=wsept:aging=86400",
         ),
         (
-            "easy-urgency:patience=7,share=1,allocator=best-fit",
-            "easy:allocator=best-fit,priority=urgency,priority.patience=7,priority.share=1"
-            ",reserve=requested",
+            "easy-wsept:aging=7,width_exponent=1,allocator=best-fit",
+            "easy:allocator=best-fit,estimate=requested,order=wsept,order.aging=7"
+            ",order.width_exponent=1",
         ),
     ],
 )
 def test_a_preset_takes_the_options_of_the_priority_that_it_sets(text, long):
     assert canonical("dispatchers", text) == canonical("dispatchers", long) == long
     priority = build("dispatchers", text).priorities[0]
-    assert priority.patience == int(text.partition("patience=")[2].partition(",")[0])
-    assert Spec.parse(called("dispatchers", text)) == Spec.parse(text)
+    assert priority.aging == int(text.partition("aging=")[2].partition(",")[0])
+    assert Spec.parse(display_name("dispatchers", text)) == Spec.parse(text)
 
 
 def test_a_preset_refuses_what_neither_takes():
-    with pytest.raises(ConfigError, match="patience: no such option; 'easy' takes"):
-        build("dispatchers", "easy-slowdown:patience=7")
-    with pytest.raises(ConfigError, match="urgency:share=x: share: 'x' is not a number"):
-        build("dispatchers", "easy-urgency:share=x")
+    with pytest.raises(ConfigError, match="aging: no such option; 'easy' takes"):
+        build("dispatchers", "easy-slowdown:aging=7")
+    with pytest.raises(
+        ConfigError, match="wsept:width_exponent=x: width_exponent: 'x' is not a number"
+    ):
+        build("dispatchers", "easy-wsept:width_exponent=x")
 
 
 @pytest.mark.parametrize(
@@ -319,8 +331,8 @@ def test_a_preset_refuses_what_neither_takes():
         "\0",
         "easy:\0=1",
         "a" * 10_000,
-        "easy:priority=" + "b" * 10_000,
-        "easy:priority=\n",
+        "easy:order=" + "b" * 10_000,
+        "easy:order=\n",
         "::=,=:",
     ],
 )

@@ -27,8 +27,8 @@ PAGES = {
 }
 #: What a test types instead: the commands behind it, on fewer jobs.
 COMPARE = (
-    "cpsched compare jobs.swf.gz --system ./cluster.toml -d easy -d easy:priority=slowdown"
-    " -d easy-urgency --seeds 3 --out study"
+    "cpsched compare jobs.swf.gz --system ./cluster.toml -d easy -d easy:order=slowdown"
+    " -d easy-wsept --repeat 3 --out study"
 )
 INSTEAD = {
     "make demo": "cpsched compare demo --first 30 --out demo-out --no-report",
@@ -36,7 +36,7 @@ INSTEAD = {
 }
 #: Commands of the README that the Slurm tutorial has with what they print: here on a few jobs.
 SHORTER = {
-    "cpsched slurm fidelity": ("--first", "60"),
+    "cpsched validate": ("--first", "60"),
     "cpsched what-if": ("--first", "60", "--no-report"),
 }
 #: A log and a machine of the reader's own, where a page does not make them.

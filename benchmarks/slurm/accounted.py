@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cpsched.slurm.sandbox.private import PrivateSlurm, Site, free_ports
+from cpsched.slurm.sandbox.private import PrivateSlurm, SlurmFiles, free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +40,7 @@ StorageLoc=slurm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AccountedSite(Site):
+class AccountedSite(SlurmFiles):
     """
     A site with accounts.
 

@@ -26,7 +26,7 @@ from scipy.stats import spearmanr
 from cpsched import logs
 from cpsched.metrics.jobs import bounded_slowdown
 from cpsched.simulation.simulate import simulate
-from cpsched.slurm.config.importer import Files, Site, read_site
+from cpsched.slurm.config.importer import Files, ImportedSite, read_site
 from cpsched.slurm.live.plan import EXPECTED_WAIT
 from cpsched.util.types import MISSING
 
@@ -90,7 +90,7 @@ def read(folder: Path) -> Workload:
     return logs.read(found[0], format="sacct")
 
 
-def imported(folder: Path) -> Site:
+def imported(folder: Path) -> ImportedSite:
     """Return the site of a recording."""
     given = {"assoc": "assoc-tree.txt", "qos": "qos.txt"}
     files = {

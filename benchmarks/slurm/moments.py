@@ -29,7 +29,7 @@ from cpsched.model import columns as c
 from cpsched.model.decision import NOTHING, Decision, Requeue, Start
 from cpsched.model.schedule import JobOutcome
 from cpsched.simulation.simulator import Simulator
-from cpsched.slurm.config.importer import Files, Site, read_site
+from cpsched.slurm.config.importer import Files, ImportedSite, read_site
 from cpsched.slurm.dispatch.dispatcher import Slurm
 from cpsched.systems.mapping import fit
 from cpsched.util.node_lists import expand
@@ -86,7 +86,7 @@ class Recording:
     """
 
     folder: Path
-    site: Site
+    site: ImportedSite
     log: Workload
     attempts: dict[tuple[str, int], Attempt]
 

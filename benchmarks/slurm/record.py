@@ -53,7 +53,7 @@ from accounted import AccountedSite, AccountedSlurm
 from cpsched.slurm.live.plan import system_of
 from cpsched.slurm.live.scontrol import Scontrol
 from cpsched.slurm.sandbox.follower import Follower, warm_up
-from cpsched.slurm.sandbox.loop import Loop
+from cpsched.slurm.sandbox.loop import SandboxLoop
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -184,7 +184,7 @@ class Deciding:
         self._dispatcher, self._out = dispatcher, out
         self._is_stopped = False
         self._lines: list[str] = []
-        self._loop = Loop(cluster, Follower(system, dispatcher), say=self._say)
+        self._loop = SandboxLoop(cluster, Follower(system, dispatcher), say=self._say)
         self._pool = ThreadPoolExecutor(1)
 
     def __enter__(self) -> None:

@@ -17,9 +17,9 @@ from weakref import finalize
 
 import numpy as np
 
-from cpsched.batsim import told
+from cpsched.batsim import events
 from cpsched.batsim.hosts import check_kind, hosts_of_system
-from cpsched.batsim.jobs import ENDED, REJECTED, RUNS, WAITS, Jobs
+from cpsched.batsim.jobs import ENDED, REJECTED, RUNS, WAITS, BatsimJobs
 from cpsched.batsim.messages import Event, hosts_of, read, written
 from cpsched.batsim.process import Scheduler, words_of
 from cpsched.batsim.version5 import read5
@@ -47,8 +47,8 @@ _REFUSED = {
     "QUERY": "energy is not simulated here",
     "ANSWER": "nothing was asked",
     "TO_JOB_MSG": "jobs do not receive messages here",
-    "RESOURCES_ADDED": "machines do not grow here",
-    "RESOURCES_REMOVED": "machines do not shrink here",
+    "RESOURCES_ADDED": "systems do not grow here",
+    "RESOURCES_REMOVED": "systems do not shrink here",
 }
 #: Parts of EXECUTE_JOB that cannot be respected.
 _EXECUTORS = ("mapping", "storage_mapping", "additional_io_job", "profile_allocation_override")
@@ -113,7 +113,7 @@ class Batsim(Dispatcher):
         """Forget everything; the scheduler is started at the first decision."""
         self._stop()
         self._hosts: Hosts = hosts_of_system(system, self._kind)
-        self._jobs = Jobs(self._hosts)
+        self._jobs = BatsimJobs(self._hosts)
         #: Seconds at which the scheduler wants to be called, and what it calls them.
         self._calls: list[tuple[int, str]] = []
         #: What the scheduler has decided for a later second.
@@ -151,15 +151,15 @@ class Batsim(Dispatcher):
         self._waiting = view.waiting.handle
         if self._scheduler is None:
             self._begin()
-            self._ask(now, [told.simulation_begins(now, self._hosts.names)])
+            self._request(now, [events.simulation_begins(now, self._hosts.names)])
         # First, as what starts below is not in the view yet.
-        events = self._news(view) if now >= self._busy else []
+        pending = self._news(view) if now >= self._busy else []
         self._carry_out(view, actions)
-        while events and now >= self._busy:
-            self._ask(now, events)
+        while pending and now >= self._busy:
+            self._request(now, pending)
             self._carry_out(view, actions)
-            events, self._follow_up = self._follow_up, []
-        self._follow_up += events
+            pending, self._follow_up = self._follow_up, []
+        self._follow_up += pending
         again = [int(event.timestamp) for event in self._later[:1]]
         again += [second for second, _ in self._calls[:1]]
         if self._busy > now:
@@ -168,12 +168,12 @@ class Batsim(Dispatcher):
             return NOTHING
         return Decision(tuple(actions), again_at=min(again, default=None))
 
-    def _ask(self, now: int, events: list[Event]) -> None:
+    def _request(self, now: int, sent: list[Event]) -> None:
         """Send events; keep what is answered until its second."""
         assert self._scheduler is not None
         at = now + _LATE
-        text = self._write(at, [event._replace(timestamp=at) for event in events])
-        answer = self._scheduler.ask(text)
+        text = self._write(at, [event._replace(timestamp=at) for event in sent])
+        answer = self._scheduler.request(text)
         self._sent.append(text)
         self._answers.update(answer)
         message = self._read(answer, "the scheduler", at)
@@ -206,19 +206,19 @@ class Batsim(Dispatcher):
     def _news(self, view: View) -> list[Event]:
         """Return what has happened since the last time, as events of this second."""
         now = view.now
-        events = [*self._jobs.ends(view, self._waiting), *self._changes_of_nodes(view)]
-        events += self._jobs.submits(view, self._waiting)
+        news = [*self._jobs.ends(view, self._waiting), *self._changes_of_nodes(view)]
+        news += self._jobs.submits(view, self._waiting)
         while self._calls and self._calls[0][0] <= now:
-            events.append(Event(now, "REQUESTED_CALL", {"call": heappop(self._calls)[1]}))
-        events, self._follow_up = events + self._follow_up, []
-        return events
+            news.append(Event(now, "REQUESTED_CALL", {"call": heappop(self._calls)[1]}))
+        news, self._follow_up = news + self._follow_up, []
+        return news
 
     def _changes_of_nodes(self, view: View) -> list[Event]:
         """Return which hosts are not available any more, or are again."""
         before, up, node = self._up, view.node_up, self._hosts.node
         self._up = up
         # The same array as long as nothing changes.
-        return [] if up is before else told.hosts_changed(view.now, before[node], up[node])
+        return [] if up is before else events.hosts_changed(view.now, before[node], up[node])
 
     def _execute(self, event: Event, view: View, actions: list[Action]) -> None:
         """Start a job."""
@@ -232,7 +232,7 @@ class Batsim(Dispatcher):
         if not len(at):
             # Its user has cancelled it meanwhile, for which Batsim has no message.
             self._jobs.known[job] = ENDED
-            self._follow_up.append(told.completed(view.now, name, "COMPLETED_KILLED", hosts))
+            self._follow_up.append(events.completed(view.now, name, "COMPLETED_KILLED", hosts))
             return
         jobs = view.waiting.take(at)
         self._jobs.check_hosts(job, hosts, view)
@@ -246,7 +246,7 @@ class Batsim(Dispatcher):
         kills = self._jobs.kill(jobs, view.running.handle)
         actions += map(Kill, kills)
         if not kills:
-            self._follow_up.append(told.killed(view.now, names, {}))
+            self._follow_up.append(events.killed(view.now, names, {}))
 
     def _call_later(self, event: Event, now: int) -> None:
         """Remember when the scheduler wants to be called."""
@@ -324,7 +324,7 @@ class Batsim(Dispatcher):
         assert self._scheduler is not None
         try:
             for text in self._sent:
-                self._answers.update(self._scheduler.ask(text))
+                self._answers.update(self._scheduler.request(text))
             if self._answers.hexdigest() != state["answers"]:
                 raise ValueError("the scheduler does not answer what it did: begin the run again")
         except BaseException:

@@ -71,7 +71,7 @@ def check_kind(kind: str) -> None:
     check_choice("hosts", kind, _KINDS)
 
 
-class Cores:
+class CoreHosts:
     """
     A host for every core: jobs ask for cores alone, and may share nodes.
 
@@ -82,16 +82,16 @@ class Cores:
     """
 
     def __init__(self, system: System) -> None:
-        held = system.capacity[:, 0]
-        self.node: IntArray = np.repeat(np.arange(system.num_nodes, dtype=np.int64), held)
-        first = np.cumsum(held) - held
+        cores = system.capacity[:, 0]
+        self.node: IntArray = np.repeat(np.arange(system.num_nodes, dtype=np.int64), cores)
+        first = np.cumsum(cores) - cores
         within = np.arange(len(self.node)) - first[self.node]
         self.names = [
-            system.node_names[node] if held[node] == 1 else f"{system.node_names[node]}.{core}"
+            system.node_names[node] if cores[node] == 1 else f"{system.node_names[node]}.{core}"
             for node, core in zip(self.node.tolist(), within.tolist(), strict=True)
         ]
         self._resources = system.resources
-        self._one_each = bool((held == 1).all())
+        self._one_core_each = bool((cores == 1).all())
 
     def number(self, jobs: JobTable, view: View) -> IntArray:
         """Return how many cores each job asks for."""
@@ -100,7 +100,7 @@ class Cores:
             asked = (request[:, kind] if kind else 0) + per_node[:, kind]
             _refuse(jobs, asked > 0, f"{name} on a node" if kind == 0 else name)
         _refuse(jobs, request[:, 0] < 1, "no cores")
-        if not self._one_each:
+        if not self._one_core_each:
             _refuse(jobs, jobs.exclusive > 0, "whole nodes")
         _refuse_classes(jobs, view)
         cores: IntArray = jobs.units * request[:, 0]
@@ -108,7 +108,7 @@ class Cores:
 
     def allocation(self, jobs: JobTable, hosts: IntArray) -> Allocation:
         """Return the units on each node: so many that they take the cores given there."""
-        if self._one_each:
+        if self._one_core_each:
             node, cores = hosts, np.ones(len(hosts), dtype=np.int64)
         else:
             node, cores = np.unique(self.node[hosts], return_counts=True)
@@ -123,7 +123,7 @@ class Cores:
         return Allocation(node, units.astype(np.int64), units[:, None] * request)
 
 
-class Nodes:
+class NodeHosts:
     """
     A host for every node: a job has its nodes for itself.
 
@@ -142,10 +142,10 @@ class Nodes:
 
     def number(self, jobs: JobTable, view: View) -> IntArray:
         """Return the fewest nodes on which each job can be."""
-        room = self._room(jobs)
-        _refuse(jobs, room < 1, "more than every node holds")
+        max_units = self._max_units(jobs)
+        _refuse(jobs, max_units < 1, "more than every node holds")
         _refuse_classes(jobs, view)
-        nodes: IntArray = np.maximum(-(-jobs.units // np.maximum(room, 1)), jobs.nodes_min)
+        nodes: IntArray = np.maximum(-(-jobs.units // np.maximum(max_units, 1)), jobs.nodes_min)
         _refuse(jobs, nodes > jobs.nodes_max, "more than its nodes hold")
         return nodes
 
@@ -158,13 +158,13 @@ class Nodes:
             amount = self._capacity[hosts]
         return Allocation(hosts, each.astype(np.int64), amount.astype(np.int64))
 
-    def _room(self, jobs: JobTable) -> IntArray:
+    def _max_units(self, jobs: JobTable) -> IntArray:
         """Return how many units of each job any node can hold."""
         left = self._least - jobs.per_node
-        asked = jobs.request
-        fits = np.where(asked > 0, left // np.maximum(asked, 1), np.where(left < 0, 0, 2**31))
-        room: IntArray = fits.min(axis=1)
-        return room
+        request = jobs.request
+        fits = np.where(request > 0, left // np.maximum(request, 1), np.where(left < 0, 0, 2**31))
+        max_units: IntArray = fits.min(axis=1)
+        return max_units
 
 
 def _refuse(jobs: JobTable, which: BoolArray, what: str) -> None:
@@ -187,4 +187,4 @@ def _job(jobs: JobTable) -> str:
     return f"job {jobs.handle[0]}"
 
 
-_KINDS: dict[str, Callable[[System], Hosts]] = {"cores": Cores, "nodes": Nodes}
+_KINDS: dict[str, Callable[[System], Hosts]] = {"cores": CoreHosts, "nodes": NodeHosts}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.batsim import told
+from cpsched.batsim import events
 from cpsched.errors import DispatchError
 from cpsched.util.words import quoted
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 #: What is known of a job, and how an error says it.
 UNSEEN, WAITS, RUNS, ENDED, REJECTED = range(5)
-_SAID = ("has not been submitted", "waits", "runs", "has ended", "is rejected")
+_STATE_TEXTS = ("has not been submitted", "waits", "runs", "has ended", "is rejected")
 
 
-class Jobs:
+class BatsimJobs:
     """
     The jobs that the scheduler was told of.
 
@@ -46,7 +46,7 @@ class Jobs:
         #: How many hosts jobs of a kind take: their shape, units, and bounds of nodes.
         self._numbers: dict[tuple[int, ...], int] = {}
         #: The same of each job that waits.
-        self._asks: dict[int, int] = {}
+        self._num_hosts: dict[int, int] = {}
         #: The job on each host, or -1.
         self._holder: IntArray = np.full(len(hosts.node), -1, dtype=np.int64)
         #: Second of the start and walltime of jobs that run.
@@ -60,16 +60,18 @@ class Jobs:
     def name(self, job: int) -> str:
         """Return what the protocol calls a job: started again, it is another one."""
         attempt = self._attempts.get(job)
-        return f"{told.WORKLOAD}!{job}" + (f"#{attempt}" if attempt else "")
+        return f"{events.WORKLOAD}!{job}" + (f"#{attempt}" if attempt else "")
 
     def named(self, event: Event, name: str, *states: int) -> int:
         """Return the job of a name; raise a DispatchError unless it is in one of some states."""
-        text = name.removeprefix(f"{told.WORKLOAD}!").partition("#")[0]
+        text = name.removeprefix(f"{events.WORKLOAD}!").partition("#")[0]
         job = int(text) if text.isascii() and text.isdigit() and len(text) < 19 else -1
         exists = 0 <= job < len(self.known) and name == self.name(job)
         known = int(self.known[job]) if exists else UNSEEN
         if known not in states:
-            raise DispatchError(f"batsim: {event.type} of job {quoted(name)}, which {_SAID[known]}")
+            raise DispatchError(
+                f"batsim: {event.type} of job {quoted(name)}, which {_STATE_TEXTS[known]}"
+            )
         return job
 
     def submits(self, view: View, waiting: IntArray) -> list[Event]:
@@ -85,23 +87,23 @@ class Jobs:
         self._count_hosts(jobs, view)
         columns = (jobs.handle, jobs.submit, jobs.requested_time)
         return [
-            told.submitted(view.now, self.name(job), submit, walltime, self._asks[job])
-            for job, submit, walltime in zip(*(one.tolist() for one in columns), strict=True)
+            events.submitted(view.now, self.name(job), submit, walltime, self._num_hosts[job])
+            for job, submit, walltime in zip(*(column.tolist() for column in columns), strict=True)
         ]
 
     def _count_hosts(self, jobs: JobTable, view: View) -> None:
         """Remember how many hosts each job asks for; most ask for what others did."""
         columns = (jobs.handle, jobs.shape, jobs.units, jobs.nodes_min, jobs.nodes_max)
         rows = zip(*(column.tolist() for column in columns), strict=True)
-        for at, (job, *asked) in enumerate(rows):
-            kind = tuple(asked)
+        for at, (job, *request) in enumerate(rows):
+            kind = tuple(request)
             if kind not in self._numbers:
                 self._numbers[kind] = int(self._hosts.number(jobs.take(np.array([at])), view)[0])
-            self._asks[job] = self._numbers[kind]
+            self._num_hosts[job] = self._numbers[kind]
 
     def ends(self, view: View, waiting: IntArray) -> list[Event]:
         """Return the jobs that no longer run."""
-        now, events, ran = view.now, [], {}
+        now, sent, ran = view.now, [], {}
         ended = sorted(self._running.keys() - set(view.running.handle.tolist()))
         killed = self._all_killed()
         back = set() if killed.issuperset(ended) else set(waiting.tolist())
@@ -118,30 +120,30 @@ class Jobs:
             hosts = np.flatnonzero(self._holder == job)
             self._holder[hosts] = -1
             self.known[job] = ENDED
-            events.append(told.completed(now, name, state, hosts))
+            sent.append(events.completed(now, name, state, hosts))
             if job in back:
                 self.known[job] = UNSEEN
                 self._attempts[job] = self._attempts.get(job, 0) + 1
         groups = [[self.name(job) for job in group] for group in self._killed]
         self._killed = []
-        return events + [told.killed(now, names, ran) for names in groups]
+        return sent + [events.killed(now, names, ran) for names in groups]
 
     def check_hosts(self, job: int, hosts: IntArray, view: View) -> None:
         """Raise a DispatchError unless a job asks for as many hosts, free and available."""
-        start, number = f"batsim: EXECUTE_JOB of job {quoted(self.name(job))}", self._asks[job]
+        start, number = f"batsim: EXECUTE_JOB of job {quoted(self.name(job))}", self._num_hosts[job]
         if len(hosts) != number:
             raise DispatchError(f"{start} on {len(hosts)} hosts, it asks for {number}")
-        held = hosts[self._holder[hosts] >= 0]
-        if len(held):
-            holder = quoted(self.name(int(self._holder[held[0]])))
-            raise DispatchError(f"{start} on host {held[0]}, which job {holder} holds")
+        occupied = hosts[self._holder[hosts] >= 0]
+        if len(occupied):
+            holder = quoted(self.name(int(self._holder[occupied[0]])))
+            raise DispatchError(f"{start} on host {occupied[0]}, which job {holder} holds")
         down = hosts[~view.node_up[self._hosts.node[hosts]]]
         if len(down):
             raise DispatchError(f"{start} on host {down[0]}, which is down")
 
     def start(self, job: int, hosts: IntArray, now: int, walltime: int) -> None:
         """Remember that a job runs from now on."""
-        del self._asks[job]
+        del self._num_hosts[job]
         self._holder[hosts] = job
         self.known[job] = RUNS
         self._running[job] = (now, walltime)
@@ -162,7 +164,7 @@ class Jobs:
         running = [(job, *times) for job, times in sorted(self._running.items())]
         return {
             "holder": self._holder.copy(),
-            "asks": np.array(sorted(self._asks.items()), dtype=np.int64).reshape(-1, 2),
+            "asks": np.array(sorted(self._num_hosts.items()), dtype=np.int64).reshape(-1, 2),
             "known": self.known.copy(),
             "running": np.array(running, dtype=np.int64).reshape(-1, 3),
             "attempts": np.array(sorted(self._attempts.items()), dtype=np.int64).reshape(-1, 2),
@@ -172,7 +174,7 @@ class Jobs:
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state` returned."""
         self._holder, self.known = state["holder"].copy(), state["known"].copy()
-        self._asks = dict(state["asks"].tolist())
+        self._num_hosts = dict(state["asks"].tolist())
         self._running = {job: (start, end) for job, start, end in state["running"].tolist()}
         self._attempts = dict(state["attempts"].tolist())
         self._killed = json.loads(state["killed"])

@@ -52,8 +52,8 @@ class Event(NamedTuple):
         value = self.data.get(key)
         # True and False are whole numbers to Python, and to nobody else.
         if isinstance(value, bool) or not isinstance(value, float | int if kind is float else kind):
-            found = "missing" if value is None else quoted(str(value))
-            raise DispatchError(f"batsim: {key} of {self.type} is {found}, must be {_KINDS[kind]}")
+            actual = "missing" if value is None else quoted(str(value))
+            raise DispatchError(f"batsim: {key} of {self.type} is {actual}, must be {_KINDS[kind]}")
         return value
 
 
@@ -78,8 +78,8 @@ class Message(NamedTuple):
 
 def written(now: float, events: Iterable[Event]) -> str:
     """Return a message as JSON text."""
-    said = [{"timestamp": at, "type": kind, "data": data} for at, kind, data in events]
-    return json.dumps({"now": now, "events": said})
+    entries = [{"timestamp": at, "type": kind, "data": data} for at, kind, data in events]
+    return json.dumps({"now": now, "events": entries})
 
 
 def read(
@@ -106,14 +106,14 @@ def read(
         If it is no message, or one whose times are not in order.
     """
     try:
-        found = json.loads(text)
+        message = json.loads(text)
     except (ValueError, RecursionError):
         shown = quoted(text[:80].decode("utf-8", "replace"))
         raise DispatchError(f"batsim: {sender} sends {shown}, which is not JSON") from None
-    if not (isinstance(found, dict) and isinstance(found.get("events"), list)):
+    if not (isinstance(message, dict) and isinstance(message.get("events"), list)):
         raise DispatchError(f"batsim: {sender} sends JSON without now and events")
-    now = _second(found.get("now"), "now", sender)
-    events = [_event(translated(one), sender) for one in found["events"]]
+    now = _second(message.get("now"), "now", sender)
+    events = [_event(translated(entry), sender) for entry in message["events"]]
     last = since
     for event in events:
         if event.timestamp < last:
@@ -129,22 +129,22 @@ def read(
     return Message(now, events)
 
 
-def _event(found: Any, sender: str) -> Event:
-    if not (isinstance(found, dict) and isinstance(found.get("type"), str)):
+def _event(entry: Any, sender: str) -> Event:
+    if not (isinstance(entry, dict) and isinstance(entry.get("type"), str)):
         raise DispatchError(f"batsim: {sender} sends an event without a type")
-    data = found.get("data") or {}
+    data = entry.get("data") or {}
     if not isinstance(data, dict):
         raise DispatchError(
-            f"batsim: {sender} sends {quoted(found['type'])} with data that is no object"
+            f"batsim: {sender} sends {quoted(entry['type'])} with data that is no object"
         )
-    timestamp = _second(found.get("timestamp"), f"timestamp of {quoted(found['type'])}", sender)
-    return Event(timestamp, found["type"], data)
+    timestamp = _second(entry.get("timestamp"), f"timestamp of {quoted(entry['type'])}", sender)
+    return Event(timestamp, entry["type"], data)
 
 
 def _second(value: Any, what: str, sender: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
-        found = "missing" if value is None else quoted(str(value))
-        raise DispatchError(f"batsim: {sender} sends a message in which {what} is {found}")
+        actual = "missing" if value is None else quoted(str(value))
+        raise DispatchError(f"batsim: {sender} sends a message in which {what} is {actual}")
     return float(value)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from cpsched.batsim import version5
 from cpsched.batsim.messages import Event, written
-from cpsched.batsim.sockets import Asking
+from cpsched.batsim.sockets import RequestSocket
 from cpsched.errors import ConfigError, DispatchError
 from cpsched.util.words import duration, quoted
 
@@ -86,20 +86,20 @@ class Scheduler:
         self._written = version5.written if protocol == 5 else written
         self._timeout = timeout
         self._process: subprocess.Popen[bytes] | None = None
-        self._asking: Asking | None = None
+        self._socket: RequestSocket | None = None
         self._waits = False
-        self._asked = 0
+        self._num_requests = 0
         self._errors = b""
         self._folder = "" if endpoint else tempfile.mkdtemp(prefix="cpsched-batsim-")
         try:
             endpoint = endpoint or f"ipc://{self._folder}/s"
-            self._asking = Asking(endpoint)
+            self._socket = RequestSocket(endpoint)
             if command:
                 self._process = _started(command, endpoint)
                 os.set_blocking(self._stderr, False)
-                self._asking.look_at(self._stderr)
+                self._socket.watch(self._stderr)
             if protocol == 5:
-                version5.check_hello(self.ask(version5.opening()))
+                version5.check_hello(self.request(version5.opening()))
         except BaseException:
             self.kill()
             raise
@@ -110,7 +110,7 @@ class Scheduler:
         assert self._process.stderr is not None
         return self._process.stderr.fileno()
 
-    def ask(self, text: str | bytes) -> bytes:
+    def request(self, text: str | bytes) -> bytes:
         """
         Send a message and return the answer.
 
@@ -119,22 +119,22 @@ class Scheduler:
         DispatchError
             If the scheduler has ended, or does not answer in time.
         """
-        assert self._asking is not None
-        self._asking.send(text)
+        assert self._socket is not None
+        self._socket.send(text)
         self._waits = True
         # It is likely to answer at once, and may have written a line for every message: reading
         # each of them as it comes would cost more than the answer.
-        answer = self._asking.answer(_SOON)
+        answer = self._socket.answer(_SOON)
         if answer is not None:
             self._waits = False
             self._drain()
             return answer
         until = monotonic() + self._timeout
         while True:
-            ready = self._asking.wait(until - monotonic())
+            ready = self._socket.wait(until - monotonic())
             if None in ready:
                 self._waits = False
-                return self._asking.receive()
+                return self._socket.receive()
             if ready:
                 self._listen()
             elif monotonic() >= until:
@@ -145,22 +145,22 @@ class Scheduler:
 
     def _drain(self) -> None:
         """Read what the scheduler has written to stderr, now and then."""
-        self._asked += 1
-        if self._process is not None and self._asked % _OFTEN == 0:
+        self._num_requests += 1
+        if self._process is not None and self._num_requests % _OFTEN == 0:
             with suppress(BlockingIOError):
                 self._errors = (self._errors + os.read(self._stderr, 1 << 20))[-_TAIL:]
 
     def _listen(self) -> None:
         """Read what the scheduler has written to stderr; raise if it has ended."""
         assert self._process is not None
-        assert self._asking is not None
-        said = b""
+        assert self._socket is not None
+        output = b""
         with suppress(BlockingIOError):
-            said = os.read(self._stderr, 1 << 20)
-        self._errors = (self._errors + said)[-_TAIL:]
-        if said:
+            output = os.read(self._stderr, 1 << 20)
+        self._errors = (self._errors + output)[-_TAIL:]
+        if output:
             return
-        self._asking.look_away(self._stderr)
+        self._socket.unwatch(self._stderr)
         # Closed: it has ended, or is about to, or is one that closes its stderr.
         with suppress(subprocess.TimeoutExpired):
             code = self._process.wait(timeout=1)
@@ -176,9 +176,9 @@ class Scheduler:
     def end(self) -> None:
         """Tell the scheduler that the simulation has ended, and see that it does; never raises."""
         try:
-            if not self._waits and self._asking is not None:
+            if not self._waits and self._socket is not None:
                 self._timeout = min(self._timeout, _GRACE)
-                self.ask(self._written(self.now, [Event(self.now, "SIMULATION_ENDS", {})]))
+                self.request(self._written(self.now, [Event(self.now, "SIMULATION_ENDS", {})]))
                 if self._process is not None:
                     self._process.communicate(timeout=_GRACE)
         except (DispatchError, OSError, subprocess.SubprocessError):
@@ -197,9 +197,9 @@ class Scheduler:
             if self._process.stderr is not None:
                 self._process.stderr.close()
             self._process = None
-        if self._asking is not None:
-            self._asking.close()
-            self._asking = None
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
 

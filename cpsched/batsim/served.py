@@ -91,12 +91,12 @@ class Served:
             invariant.
         """
         second = int(message.now)
-        said: list[Event] = []
+        answers: list[Event] = []
         for event in message.events:
-            said += self._take(event, int(event.timestamp), message.now)
+            answers += self._take(event, int(event.timestamp), message.now)
         if self._cluster is not None and not self.ended:
-            said += self._decide(self._cluster, second, message.now)
-        return said
+            answers += self._decide(self._cluster, second, message.now)
+        return answers
 
     def _take(self, event: Event, second: int, now: float) -> list[Event]:
         """Take note of an event; return what is said at once."""
@@ -183,7 +183,7 @@ class Served:
 
     def _decide(self, cluster: Cluster, second: int, now: float) -> list[Event]:
         """Start what the dispatcher starts in this second, and ask for a call if it wants one."""
-        said: list[Event] = []
+        answers: list[Event] = []
         interval = cluster.dispatcher.interval
         wait = -second % interval if interval else 0
         while cluster.is_due(second) and not wait:
@@ -194,14 +194,14 @@ class Served:
             cluster.accept(decision, second)
             starts = [action for action in decision.actions if isinstance(action, Start)]
             cluster.start(starts, second)
-            said += [self._execute(start, now) for start in starts]
+            answers += [self._execute(start, now) for start in starts]
             if not (starts and decision.again_at == second):
                 break
         wake = second + wait if wait and cluster.is_due(second) else cluster.next_wake
         if wake is not None and wake != self._called:
             self._called = wake
-            said.append(Event(now, "CALL_ME_LATER", {"timestamp": wake}))
-        return said
+            answers.append(Event(now, "CALL_ME_LATER", {"timestamp": wake}))
+        return answers
 
     def _execute(self, start: Start, now: float) -> Event:
         hosts = self._hosts[start.allocation.node].tolist()

@@ -28,9 +28,9 @@ def _zmq() -> Any:
     return zmq
 
 
-class Asking:
+class RequestSocket:
     """
-    Batsim's end: it asks, and looks at another file descriptor while it waits.
+    Batsim's end: it sends requests, and watches other file descriptors while it waits.
 
     Parameters
     ----------
@@ -58,12 +58,12 @@ class Asking:
             self.close()
             raise ConfigError(f"{error}", where=endpoint) from None
 
-    def look_at(self, descriptor: int) -> None:
-        """Look at a file descriptor, too."""
+    def watch(self, descriptor: int) -> None:
+        """Watch a file descriptor, too."""
         self._poller.register(descriptor, self._zmq.POLLIN)
 
-    def look_away(self, descriptor: int) -> None:
-        """Look at it no more."""
+    def unwatch(self, descriptor: int) -> None:
+        """Stop watching it."""
         self._poller.unregister(descriptor)
 
     def send(self, text: str | bytes) -> None:
@@ -82,8 +82,8 @@ class Asking:
 
     def wait(self, seconds: float) -> set[int | None]:
         """Return what there is to read: file descriptors, and None for an answer."""
-        found = self._poller.poll(max(seconds, 0) * 1000)
-        return {None if one is self._socket else one for one, _ in found}
+        ready = self._poller.poll(max(seconds, 0) * 1000)
+        return {None if source is self._socket else source for source, _ in ready}
 
     def receive(self) -> bytes:
         """Return the answer, which must be there."""

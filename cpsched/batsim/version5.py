@@ -26,7 +26,7 @@ _VERSION = "1.0.0"
 #: The number of JSON among the formats, which is sent before the scheduler's hello.
 _JSON = 2
 #: What either side says, by what version 4 calls it.
-_CALLED = {
+_TYPE_OF_VERSION4 = {
     "SimulationBeginsEvent": "SIMULATION_BEGINS",
     "SimulationEndsEvent": "SIMULATION_ENDS",
     "JobSubmittedEvent": "JOB_SUBMITTED",
@@ -64,10 +64,10 @@ def check_hello(answer: bytes) -> None:
         raise DispatchError(
             f"batsim: the scheduler speaks format {number}, must be {_JSON} (JSON; protocol=5)"
         )
-    found = read(answer[4:].rstrip(b"\0"), "the scheduler", 0.0, _translated)
-    if [event.type for event in found.events] != ["EDCHelloEvent"]:
+    hello = read(answer[4:].rstrip(b"\0"), "the scheduler", 0.0, _translated)
+    if [event.type for event in hello.events] != ["EDCHelloEvent"]:
         raise DispatchError("batsim: the scheduler does not begin with EDCHelloEvent")
-    features = found.events[0].data.get("requested_simulation_features")
+    features = hello.events[0].data.get("requested_simulation_features")
     if isinstance(features, dict) and features.get("dynamic_registration"):
         raise DispatchError(
             "batsim: EDCHelloEvent asks for dynamic_registration: jobs come from the log alone"
@@ -89,11 +89,11 @@ def written(now: float, events: Iterable[Event]) -> str:
     DispatchError
         If it cannot say an event.
     """
-    said = []
+    entries = []
     for event in events:
-        kind, data = _SAID[event.type](event.data)
-        said.append({"timestamp": event.timestamp, "event_type": kind, "event": data})
-    return json.dumps({"now": now, "events": said}) + "\0"
+        kind, data = _TRANSLATORS[event.type](event.data)
+        entries.append({"timestamp": event.timestamp, "event_type": kind, "event": data})
+    return json.dumps({"now": now, "events": entries}) + "\0"
 
 
 def read5(text: bytes, sender: str, since: float = 0.0) -> Message:
@@ -108,14 +108,18 @@ def read5(text: bytes, sender: str, since: float = 0.0) -> Message:
     return read(text.rstrip(b"\0"), sender, since, _translated)
 
 
-def _translated(found: Any) -> Any:
+def _translated(entry: Any) -> Any:
     """Return an event of version 5 as one of version 4, unchecked."""
-    if not (isinstance(found, dict) and isinstance(found.get("event_type"), str)):
-        return found
-    kind, data = found["event_type"], found.get("event")
+    if not (isinstance(entry, dict) and isinstance(entry.get("event_type"), str)):
+        return entry
+    kind, data = entry["event_type"], entry.get("event")
     if isinstance(data, dict) and kind in _HEARD:
         data = _HEARD[kind](data)
-    return {"timestamp": found.get("timestamp"), "type": _CALLED.get(kind, kind), "data": data}
+    return {
+        "timestamp": entry.get("timestamp"),
+        "type": _TYPE_OF_VERSION4.get(kind, kind),
+        "data": data,
+    }
 
 
 def _execution(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -237,10 +241,10 @@ def _killed(data: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
             "job_id": job,
             "wrapper": {
                 "kill_progress_type": "KillProgressAtomic",
-                "kill_progress": {"progress": one["progress"]},
+                "kill_progress": {"progress": progress["progress"]},
             },
         }
-        for job, one in data["job_progress"].items()
+        for job, progress in data["job_progress"].items()
     ]
     return "JobsKilledEvent", {"job_ids": data["job_ids"], "progresses": progresses}
 
@@ -303,7 +307,7 @@ def _hello(data: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     }
 
 
-_SAID: dict[str, Callable[[Mapping[str, Any]], tuple[str, dict[str, Any]]]] = {
+_TRANSLATORS: dict[str, Callable[[Mapping[str, Any]], tuple[str, dict[str, Any]]]] = {
     "SIMULATION_BEGINS": _begins,
     "JOB_SUBMITTED": _submitted,
     "JOB_COMPLETED": _completed,

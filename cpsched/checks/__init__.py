@@ -30,8 +30,8 @@ from cpsched.checks.sample import FixedPredictor, sample
 from cpsched.dispatch.contract import Dispatcher, WaitReason
 from cpsched.engine.cluster import Cluster
 from cpsched.errors import DispatchError
-from cpsched.forecast.causes import why_waiting
 from cpsched.forecast.context import DecisionContext
+from cpsched.forecast.wait_causes import why_waiting
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Decision, Start
 from cpsched.model.schedule import JobOutcome, Leaving
@@ -173,8 +173,8 @@ def check_survives_saving(make: Maker) -> None:
     To pass: return all that decisions depend on from ``state``, and read it in ``restore``.
     """
     fitted = sample()
-    whole = _Simulation(make(), fitted)
-    whole.run()
+    uninterrupted = _Simulation(make(), fitted)
+    uninterrupted.run()
     submit = fitted.workload.submit
     for position in _POSITIONS:
         until = int(submit[int(position * len(submit))])
@@ -183,7 +183,7 @@ def check_survives_saving(make: Maker) -> None:
         rest = _Simulation(make(), fitted)
         rest.simulator.restore(through_a_file(first.simulator.state()))
         rest.run()
-        _same(whole.starts, first.starts + rest.starts, "differ after save and load")
+        _same(uninterrupted.starts, first.starts + rest.starts, "differ after save and load")
 
 
 def check_describes_itself(make: Maker) -> None:
@@ -197,7 +197,7 @@ def check_describes_itself(make: Maker) -> None:
     To pass: correct the method that is named, or leave it out; let none of them change the state.
     """
     plain, asked = make(), make()
-    simulation = _Simulation(_Asked(asked), sample())
+    simulation = _Simulation(_Described(asked), sample())
     simulation.run()
     _same(_starts(plain), simulation.starts, "differ when it is asked about them")
 
@@ -311,7 +311,7 @@ class _Watched(_Wrapped):
         return decision
 
 
-class _Asked(_Wrapped):
+class _Described(_Wrapped):
     """A dispatcher that is asked to describe each of its decisions."""
 
     def decide(self, view: View) -> Decision:
@@ -320,9 +320,9 @@ class _Asked(_Wrapped):
         for what in ("ranking", "considered"):
             rows = getattr(self._dispatcher, what)(view)
             if rows is not None:
-                found = np.asarray(rows).tolist()
-                require(len(set(found)) == len(found), f"{what} names a row twice")
-                require(waiting.issuperset(found), f"{what} names a row that does not wait")
+                named_rows = np.asarray(rows).tolist()
+                require(len(set(named_rows)) == len(named_rows), f"{what} names a row twice")
+                require(waiting.issuperset(named_rows), f"{what} names a row that does not wait")
         self._check_reservations(view, decision)
         started = {action.handle for action in decision.actions if isinstance(action, Start)}
         left = ~np.isin(view.waiting.handle, list(started))
@@ -338,10 +338,16 @@ class _Asked(_Wrapped):
     def _check_reservations(self, view: View, decision: Decision) -> None:
         started = {action.handle for action in decision.actions if isinstance(action, Start)}
         waiting = set(view.waiting.handle.tolist()) - started
-        for one in self._dispatcher.reservations(view, decision):
-            require(one.handle in waiting, f"it reserves for job {one.handle}, not waiting")
-            require(one.start >= view.now, f"it reserves second {one.start} at {view.now}")
-            nodes = np.zeros(0) if one.nodes is None else np.asarray(one.nodes)
+        for reservation in self._dispatcher.reservations(view, decision):
+            require(
+                reservation.handle in waiting,
+                f"it reserves for job {reservation.handle}, not waiting",
+            )
+            require(
+                reservation.start >= view.now,
+                f"it reserves second {reservation.start} at {view.now}",
+            )
+            nodes = np.zeros(0) if reservation.nodes is None else np.asarray(reservation.nodes)
             inside = bool(((nodes >= 0) & (nodes < view.system.num_nodes)).all())
             require(inside, f"a reservation names nodes that do not exist: {nodes}")
 
@@ -433,13 +439,13 @@ def through_a_file(state: Mapping[str, Any]) -> Mapping[str, Any]:
         return saved
 
 
-def _same(one: Starts, other: Starts, what: str) -> None:
-    if one == other:
+def _same(expected: Starts, actual: Starts, what: str) -> None:
+    if expected == actual:
         return
-    for a, b in zip(one, other, strict=False):
+    for a, b in zip(expected, actual, strict=False):
         if a != b:
             raise CheckError(f"decisions {what}: job {a[1]} at {a[0]}, and job {b[1]} at {b[0]}")
-    raise CheckError(f"decisions {what}: {len(one)} starts, and {len(other)}")
+    raise CheckError(f"decisions {what}: {len(expected)} starts, and {len(actual)}")
 
 
 def require(good: bool, message: str) -> None:

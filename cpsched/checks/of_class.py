@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 #: By group: the suite, and the option of EASY under which a part of a dispatcher is checked.
 _SUITES = {
     "dispatchers": ("dispatcher", ""),
-    "priorities": ("dispatcher", "priority"),
+    "priorities": ("dispatcher", "order"),
     "allocators": ("dispatcher", "allocator"),
     "predictors": ("predictor", ""),
 }
@@ -109,7 +109,7 @@ def starts_as_before(spec: str, suite: str) -> None:
     CheckError
         If starts depend on what happens later.
     """
-    dispatcher, predictor = (spec, "requested") if suite == "dispatcher" else ("easy-urgency", spec)
+    dispatcher, predictor = (spec, "requested") if suite == "dispatcher" else ("easy-wsept", spec)
     with tempfile.TemporaryDirectory(prefix="cpsched-check-") as made:
         folder = Path(made)
         (folder / "system.toml").write_text(SYSTEM, encoding="utf-8")

@@ -24,7 +24,7 @@ import numpy as np
 
 from cpsched.checks import other_future, require, through_a_file
 from cpsched.checks.predictor_tools import (
-    AsksTwice,
+    PredictsTwice,
     Raw,
     Renumbered,
     Watched,
@@ -38,7 +38,7 @@ from cpsched.model.estimates import Requested
 from cpsched.model.jobtable import JobTable
 from cpsched.model.prediction import Prediction, distribution_fault
 from cpsched.model.seeds import stream_seed
-from cpsched.study.prediction.replay import Replay
+from cpsched.study.prediction.replay import PredictorReplay
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,9 +86,9 @@ def check_answers_before_any_observation(make: Maker) -> None:
     predictor.reset(fitted.system, _SEED)
     jobs = _submitted(fitted)
     for rows in ([0], list(range(len(jobs))), []):
-        some = jobs.take(np.array(rows, dtype=np.int64))
-        predictor.on_submit(some, 0)
-        answer = predictor.predict(some, 0)
+        first_jobs = jobs.take(np.array(rows, dtype=np.int64))
+        predictor.on_submit(first_jobs, 0)
+        answer = predictor.predict(first_jobs, 0)
         require(isinstance(answer, Prediction), f"predict gives {type(answer).__name__}")
         for purpose, values in zip(Prediction._fields, answer[:3], strict=False):
             what = f"{purpose} of {len(rows)} jobs, nothing seen yet"
@@ -110,12 +110,12 @@ def check_knows_no_future(make: Maker) -> None:
     fitted = sample()
     workload = fitted.workload
     start, end = workload.recorded_start, workload.recorded_start + workload.runtime
-    whole = _answers(make(), fitted)
+    all_answers = _answers(make(), fitted)
     for position in (0.05, 0.3, 0.6, 0.9):
         until = int(workload.submit[int(position * len(workload))])
         answers = _answers(make(), other_future(fitted, start, end, until))
         known = int(np.searchsorted(workload.submit, until, side="right"))
-        same(_first(whole, known), _first(answers, known), "depend on what happens later")
+        same(_first(all_answers, known), _first(answers, known), "depend on what happens later")
 
 
 def check_same_seed_same_answers(make: Maker) -> None:
@@ -171,7 +171,11 @@ def check_asking_changes_nothing(make: Maker) -> None:
     To pass: change nothing in ``predict``.
     """
     fitted = sample()
-    same(_answers(make(), fitted), _answers(AsksTwice(make()), fitted), "change by being asked for")
+    same(
+        _answers(make(), fitted),
+        _answers(PredictsTwice(make()), fitted),
+        "change by being asked for",
+    )
 
 
 def check_leaves_its_input_alone(make: Maker) -> None:
@@ -196,8 +200,8 @@ def check_survives_saving(make: Maker) -> None:
     To pass: return all that was learnt from ``state``, with counts, and read it in ``restore``.
     """
     fitted = sample()
-    whole = _replay(make(), fitted)
-    whole.run()
+    uninterrupted = _replay(make(), fitted)
+    uninterrupted.run()
     submit = fitted.workload.submit
     for position in (0.0, 0.3, 0.7):
         replay = _replay(make(), fitted)
@@ -207,9 +211,9 @@ def check_survives_saving(make: Maker) -> None:
         again.restore(through_a_file(dict(replay.predictor.state())))
         replay.hand_to(again)
         replay.run()
-        same(answered(whole), answered(replay), "differ after save and load")
+        same(answered(uninterrupted), answered(replay), "differ after save and load")
         require(
-            dict(again.stats()) == dict(whole.predictor.stats()),
+            dict(again.stats()) == dict(uninterrupted.predictor.stats()),
             "stats differ after save and load: counts are part of the state",
         )
 
@@ -248,8 +252,8 @@ def check_forgets_cancelled_jobs(make: Maker) -> None:
         predictor.on_cancel(job, row)
         if row + 1 in (_MANY // 2, _MANY):
             sizes.append(size(predictor))
-    empty, half, whole = sizes
-    _require_bounded(half - empty, whole - empty, "cancelled jobs")
+    empty, half, full = sizes
+    _require_bounded(half - empty, full - empty, "cancelled jobs")
 
 
 #: All checks, for ``pytest.mark.parametrize``.
@@ -266,16 +270,16 @@ CHECKS: tuple[Callable[[Maker], None], ...] = (
 )
 
 
-def _require_bounded(half: int, whole: int, jobs: str) -> None:
+def _require_bounded(half: int, full: int, jobs: str) -> None:
     require(
-        whole <= max(_GROWTH * half, _SMALL),
-        f"keeps {half:,} bytes of {_MANY // 2:,} {jobs} and {whole:,} of {_MANY:,}: memory is not"
+        full <= max(_GROWTH * half, _SMALL),
+        f"keeps {half:,} bytes of {_MANY // 2:,} {jobs} and {full:,} of {_MANY:,}: memory is not"
         " bounded, or its limits are too wide for this check",
     )
 
 
-def _replay(predictor: RuntimePredictor, fitted: Fitted) -> Replay:
-    return Replay(fitted, fitted.workload.recorded_start, predictor, seed=_SEED)
+def _replay(predictor: RuntimePredictor, fitted: Fitted) -> PredictorReplay:
+    return PredictorReplay(fitted, fitted.workload.recorded_start, predictor, seed=_SEED)
 
 
 def _answers(predictor: RuntimePredictor, fitted: Fitted) -> Prediction:

@@ -29,7 +29,7 @@ from cpsched.util.types import Status
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from cpsched.study.prediction.replay import Replay
+    from cpsched.study.prediction.replay import PredictorReplay
 
 #: Seconds by which another process's clock is ahead: another day, hour, minute and second.
 _SHIFT = 3 * 86_400 + 5 * 3600 + 47 * 60 + 13
@@ -39,31 +39,34 @@ _HOLDERS = (MethodType, partial, staticmethod, classmethod)
 _CACHE = type(cache(len))
 
 
-def same(wanted: Prediction, found: Prediction, what: str) -> None:
+def same(wanted: Prediction, actual: Prediction, what: str) -> None:
     """Raise :class:`CheckError` unless answers for the same n jobs are equal."""
-    for purpose, one, other in zip(Prediction._fields, wanted, found, strict=True):
-        if one is None or other is None:
-            require(one is other, f"answers {what}: {purpose} once with a value, once without")
+    for purpose, left, right in zip(Prediction._fields, wanted, actual, strict=True):
+        if left is None or right is None:
+            require(
+                left is right,
+                f"answers {what}: {purpose} once with a value, once without",
+            )
             continue
         differ = np.flatnonzero(
-            ~np.isclose(one, other, rtol=0, atol=0, equal_nan=True)
-            .reshape(len(one), -1)
+            ~np.isclose(left, right, rtol=0, atol=0, equal_nan=True)
+            .reshape(len(left), -1)
             .all(axis=1)
         )
         if len(differ):
             row = differ[0]
             raise CheckError(
-                f"answers {what}: {len(differ)} of {len(one)} jobs, the first is job {row}:"
-                f" {purpose} {one[row]} and {other[row]}"
+                f"answers {what}: {len(differ)} of {len(left)} jobs, the first is job {row}:"
+                f" {purpose} {left[row]} and {right[row]}"
             )
 
 
-def answered(replay: Replay) -> Prediction:
+def answered(replay: PredictorReplay) -> Prediction:
     """Return what a predictor answered for all jobs of a replay."""
     num, store = len(replay.answers), replay.store
     known = (store.quantiles, store.ends_within)
-    likely = (None if values is None else values[:num] for values in known)
-    return Prediction(*replay.answers.T, *likely)
+    distributions = (None if values is None else values[:num] for values in known)
+    return Prediction(*replay.answers.T, *distributions)
 
 
 def size(thing: object) -> int:
@@ -74,7 +77,7 @@ def size(thing: object) -> int:
     """
     seen: set[int] = set()
     total = 0
-    waiting = [thing, *_beside(thing)]
+    waiting = [thing, *_class_and_module_values(thing)]
     while waiting:
         item = waiting.pop()
         # The store of job tables grows with the log and belongs to whoever runs the jobs.
@@ -107,19 +110,19 @@ def _holds(item: Any) -> bool:
     )
 
 
-def _beside(thing: object) -> list[object]:
+def _class_and_module_values(thing: object) -> list[object]:
     """Return what the classes of an object and their modules hold."""
-    found: list[object] = []
+    objects: list[object] = []
     for cls in type(thing).__mro__[:-1]:
-        found += vars(cls).values()
+        objects += vars(cls).values()
         module = sys.modules.get(cls.__module__)
-        held = {} if module is None else vars(module)
-        found += [
+        members = {} if module is None else vars(module)
+        objects += [
             value
-            for name, value in held.items()
+            for name, value in members.items()
             if name != "__builtins__" and isinstance(value, _CONTAINERS)
         ]
-    return found
+    return objects
 
 
 @contextmanager
@@ -207,7 +210,7 @@ def _renumbered(jobs: JobTable) -> JobTable:
     return JobTable(other, jobs.rows)
 
 
-class AsksTwice(Raw):
+class PredictsTwice(Raw):
     """Asks every question twice, and once more when the job starts."""
 
     def hand(self, hook: str, jobs: JobTable, *rest: Any) -> Any:
@@ -336,7 +339,7 @@ def _machine() -> System:
     nodes = 8
     return System(
         name="sample",
-        title="the sample's machine",
+        title="the sample's system",
         source="made up",
         resources=RESOURCES,
         capacity=np.tile(np.array([[16, 4, 2**20]]), (nodes, 1)),

@@ -1,4 +1,4 @@
-"""``cpsched import-accasim``: a schedule of AccaSim as a run."""
+"""``cpsched accasim import``: a schedule of AccaSim as a run."""
 
 from __future__ import annotations
 
@@ -10,46 +10,53 @@ import typer
 from cpsched.cli.options import LOGS, AsJson, SystemName
 from cpsched.cli.output import counted, echo, escaped, print_json
 
+_app = typer.Typer(help="Exchange files with AccaSim.", no_args_is_help=True)
+
 
 def register(app: typer.Typer) -> None:
     """Add the command to the command line."""
-    app.command("import-accasim", rich_help_panel=LOGS, hidden=True)(import_command)
+    app.add_typer(_app, name="accasim", rich_help_panel=LOGS, hidden=True)
 
 
+@_app.callback()
+def _commands() -> None:
+    # With a callback a single command keeps its name.
+    pass
+
+
+@_app.command("import")
 def import_command(
     schedule: Annotated[
         Path, typer.Argument(metavar="SCHEDULE", help="A sched- file that AccaSim wrote.")
     ],
     system: SystemName,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the run.")],
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace a run that exists already.")
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the run.", metavar="DIR")],
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace a run that exists already.")
     ] = False,
     resources: Annotated[
         str | None,
         typer.Option(
-            help="The file's amounts in its order, as core,mem. [those of the system]",
+            help="Amounts in the file, as core,mem.",
             metavar="KIND,...",
         ),
     ] = None,
-    zone: Annotated[
-        str, typer.Option(help="Time zone of the process that wrote it, as Europe/Rome.")
-    ] = "UTC",
+    zone: Annotated[str, typer.Option(help="Its time zone, as Europe/Rome.")] = "UTC",
     start_time: Annotated[
-        int, typer.Option(help="start_time of AccaSim's system configuration.", metavar="S")
+        int, typer.Option(help="start_time in AccaSim's configuration.", metavar="S")
     ] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Import a schedule of AccaSim as a run, to verify it and to compare it with others."""
     from accasim_adapter.schedule import read_schedule
     from cpsched import systems
+    from cpsched.cli.heading import width
     from cpsched.cli.progress import reading
-    from cpsched.cli.report import width
     from cpsched.metrics.leading import Figures, leading_table
     from cpsched.study import save_run
     from cpsched.study.folder import check_target
 
-    check_target(out, overwrite=overwrite)
+    check_target(out, overwrite=force)
     with reading(schedule):
         run = read_schedule(
             schedule,
@@ -59,10 +66,10 @@ def import_command(
             start_time=start_time,
         )
         arguments = {"schedule": str(schedule), "system": system, "zone": zone}
-        summary = save_run(run, out, overwrite=overwrite, arguments=arguments)
+        summary = save_run(run, out, overwrite=force, arguments=arguments)
     jobs = len(run.schedule.workload)
     if as_json:
-        print_json("import-accasim", {"folder": str(out), "jobs": jobs, "summary": summary})
+        print_json("accasim.import", {"folder": str(out), "jobs": jobs, "summary": summary})
         return
     echo(f"{counted(jobs, 'job')} of {escaped(schedule.name)}")
     echo("")

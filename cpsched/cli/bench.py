@@ -8,65 +8,61 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cpsched.cli.command_group import CommandGroup
-from cpsched.cli.options import STUDY, AsJson, Jobs, On
+from cpsched.cli.heading import say, width
+from cpsched.cli.options import STUDY, AsJson, Executor, Workers
 from cpsched.cli.output import counted, echo, escaped, print_json
-from cpsched.cli.report import say, width
-from cpsched.errors import RunError, VerificationError
+from cpsched.errors import RunError
 from cpsched.util.atomic_files import write_all
 from cpsched.util.spec import build
 from cpsched.util.tables import Column, Table
 
 if TYPE_CHECKING:
+    from cpsched.study.bench.entry import BenchEntry
     from cpsched.study.bench.logset import LogSet
-    from cpsched.study.bench.submission import Submission
 
 Logs = Annotated[
     list[Path] | None,
-    typer.Option("--logs", help="A folder with logs of the set; may be repeated.", metavar="DIR"),
+    typer.Option("--logs", help="Folder with logs of the set.", metavar="DIR"),
 ]
 #: Failed runs that are named.
 _MOST_TOLD = 5
-Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Made by cpsched bench --out.")]
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands to the command line."""
-    group = typer.Typer(cls=CommandGroup)
-    group.callback(invoke_without_command=True)(bench)
-    group.command("verify")(verify)
-    app.add_typer(group, name="bench", rich_help_panel=STUDY)
+    """Add the command to the command line."""
+    app.command("bench", rich_help_panel=STUDY)(command)
 
 
-def bench(
-    context: typer.Context,
+def command(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Folder of the bench.", metavar="DIR")
     ] = None,
     logs: Logs = None,
     track: Annotated[
         list[str] | None,
-        typer.Option(help="[requested, predicted and true]; may be repeated.", metavar="NAME"),
+        typer.Option(help="[requested, predicted and true]", metavar="NAME"),
     ] = None,
     dispatcher: Annotated[
         list[str] | None,
-        typer.Option("--dispatcher", "-d", help="One that enters.", metavar="SPEC"),
+        typer.Option("--dispatcher", "-d", help="Dispatcher that enters.", metavar="SPEC"),
     ] = None,
     predictor: Annotated[
         list[str] | None,
-        typer.Option("--predictor", "-p", help="One that enters the track predicted.",
+        typer.Option("--predictor", "-p", help="Predictor that enters track predicted.",
                      metavar="SPEC"),
     ] = None,
     entry: Annotated[
         list[Path] | None,
-        typer.Option(help="A folder with entry.toml and code; may be repeated.", metavar="DIR"),
+        typer.Option(help="Folder with entry.toml and code.", metavar="DIR"),
     ] = None,
-    version: Annotated[str, typer.Option("--set", help="Version of the set.")] = "v1",
+    version: Annotated[
+        str, typer.Option("--set", help="Version of the set.", metavar="NAME")
+    ] = "v2",
     quick: Annotated[
-        bool, typer.Option("--quick", help="Two repetitions: to try an entry, not to compare.")
+        bool, typer.Option("--quick", help="Two repetitions, to try an entry.")
     ] = False,
-    jobs: Jobs = 1,
-    on: On = None,
+    workers: Workers = 1,
+    executor: Executor = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """
@@ -75,8 +71,6 @@ def bench(
     Without --out: what is in the set, and which logs are at hand. What is bundled or generated
     always is; archive logs you bring (--logs). Killed, it goes on where it was.
     """
-    if context.invoked_subcommand is not None:
-        return
     from cpsched.cli.progress import steps, study_bars
     from cpsched.study.bench.bench import Bench
     from cpsched.study.bench.logset import KNOWLEDGE, QUICK, LogSet
@@ -93,16 +87,16 @@ def bench(
             folder,
             logset,
             tracks=track or KNOWLEDGE,
-            places=logs or [],
+            folders=logs or [],
             submissions=_submissions(dispatcher or [], predictor or [], entry or []),
             watch=watch,
         )
     with study_bars() as display:
         failed = made.carry_out(
             folder,
-            jobs=jobs,
+            jobs=workers,
             display=display,
-            backend=None if on is None else build("backends", on),
+            backend=None if executor is None else build("backends", executor),
         )
     _show(folder, as_json=as_json)
     if failed:
@@ -113,9 +107,9 @@ def bench(
 
 def _describe(logset: LogSet, places: list[Path], *, as_json: bool) -> None:
     """Say what a set holds, and which of its logs are at hand."""
-    from cpsched.study.bench.logs import check_content, find
+    from cpsched.study.bench.log_windows import check_content, find_logs
 
-    paths = find(logset.logs, places)
+    paths = find_logs(logset.logs, places)
     for log in logset.logs:
         if log.name in paths:
             check_content(log, paths[log.name])
@@ -154,21 +148,21 @@ def _describe(logset: LogSet, places: list[Path], *, as_json: bool) -> None:
 
 def _submissions(
     dispatchers: list[str], predictors: list[str], folders: list[Path]
-) -> list[Submission]:
+) -> list[BenchEntry]:
     """Return what enters; a specification is named as tables name it."""
-    from cpsched.study.bench.submission import Submission
+    from cpsched.study.bench.entry import BenchEntry
     from cpsched.study.study import as_label
 
     return [
-        *(Submission(name=as_label(one), dispatcher=one) for one in dispatchers),
-        *(Submission(name=as_label(one), predictor=one) for one in predictors),
-        *map(Submission.load, folders),
+        *(BenchEntry(name=as_label(one), dispatcher=one) for one in dispatchers),
+        *(BenchEntry(name=as_label(one), predictor=one) for one in predictors),
+        *map(BenchEntry.load, folders),
     ]
 
 
 def _show(folder: Path, *, as_json: bool) -> None:
     """Write the tables, and print them."""
-    from cpsched.cli.bench_verify import files_of, scored
+    from cpsched.cli.bench_scores import files_of, scored
     from cpsched.study.bench.bench import about, notes
 
     tracks = scored(folder)
@@ -188,39 +182,3 @@ def _show(folder: Path, *, as_json: bool) -> None:
             say(escaped(line))
     echo("")
     echo(f"Tables: {escaped(str(folder))}")
-
-
-def verify(
-    folder: Folder,
-    seeds: Annotated[
-        int | None, typer.Option(help="Make only the first of them again. [all]", min=1)
-    ] = None,
-    jobs: Jobs = 1,
-    as_json: AsJson = False,
-) -> None:
-    """
-    Check a bench: its schedules, its runs made again, its tables, and whether entries look ahead.
-
-    Every run is made again from the windows in the folder and compared byte for byte. Every entry
-    is run on windows whose future is changed, as by cpsched check.
-    """
-    from cpsched.cli.bench_verify import recount
-    from cpsched.cli.progress import steps
-
-    with steps() as watch:
-        found = recount(folder.absolute(), seeds=seeds, jobs=jobs, watch=watch)
-    if as_json:
-        print_json("bench-verify", {"folder": str(folder), **asdict(found)})
-    else:
-        for note in found.notes:
-            echo(f"note: {escaped(note)}")
-        for line in found.wrong:
-            echo(escaped(line))
-        echo(
-            f"{counted(found.schedules, 'schedule')} checked, {counted(found.runs, 'run')} made"
-            f" again, {counted(found.windows, 'window')} tested for look-ahead"
-        )
-    if found.wrong:
-        raise VerificationError(f"{counted(len(found.wrong), 'thing')} wrong in {folder}")
-    if not as_json:
-        echo("Nothing is wrong.")

@@ -1,8 +1,9 @@
-"""``cpsched check``: does a class of one's own keep its contract?"""
+"""``cpsched check``: whether a system file is valid, or a class of one's own keeps its contract."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,19 +12,59 @@ from cpsched.cli.options import AsJson
 from cpsched.cli.output import counted, echo, escaped, print_json
 from cpsched.errors import VerificationError
 
+#: Endings of the names of system files.
+_SYSTEM_FILES = (".toml", ".json")
+
 
 def command(
     text: Annotated[
         str,
-        typer.Argument(metavar="CLASS", help="my_module:Mine, or a name; options after a colon."),
+        typer.Argument(
+            metavar="SYSTEM|CLASS",
+            help="A system file, or my_module:Mine.",
+        ),
     ],
     as_json: AsJson = False,
 ) -> None:
     """
-    Check a dispatcher, priority, allocator or predictor: its contract, and that it does not look
-    ahead.
+    Check a system file; or a dispatcher, priority, allocator or predictor: its contract, and that
+    it does not look ahead.
 
-    A small synthetic log is simulated, and again with other futures. Prints a line for each check.
+    To check a class, a small synthetic log is simulated, and again with other futures. Prints a
+    line for each check.
+    """
+    # Options of a class may name a file, too.
+    if Path(text).suffix in _SYSTEM_FILES and "=" not in text:
+        _check_system(text, as_json=as_json)
+    else:
+        _check_class(text, as_json=as_json)
+
+
+def _check_system(file: str, *, as_json: bool) -> None:
+    """Print what a system file has; one that is wrong is an error that names the line."""
+    from cpsched import systems
+    from cpsched.cli.heading import totals
+
+    system = systems.load(file)
+    if as_json:
+        total = dict(zip(system.resources, system.total.tolist(), strict=True))
+        queues = len(system.queues)
+        print_json(
+            "check", {"system": file, "nodes": system.num_nodes, "total": total, "queues": queues}
+        )
+        return
+    nodes, queues_text = counted(system.num_nodes, "node"), counted(len(system.queues), "queue")
+    echo(f"{escaped(file)}: {nodes}, {totals(system)}, {queues_text}.")
+
+
+def _check_class(text: str, *, as_json: bool) -> None:
+    """
+    Print the result of each check of a class.
+
+    Raises
+    ------
+    VerificationError
+        If a check failed.
     """
     from cpsched.checks.of_class import check_class
 

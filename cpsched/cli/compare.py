@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import os
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cpsched.cli.carry_out import carry_out_and_show
 from cpsched.cli.log_study import (
-    complain_about,
     narrowed,
     say_what_is_not_followed,
     study_of_log,
 )
 from cpsched.cli.options import COMPARISON, RepeatedRuns, Shown, grouped, option
-from cpsched.cli.output import SOME_FAILED, counted, echo, print_json
-from cpsched.cli.progress import steps, study_bars
-from cpsched.cli.results import results_as_data, show_results
 from cpsched.errors import ConfigError, UnknownNameError
+from cpsched.simulation.settings import option_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.study.campaign import Outcome
-    from cpsched.study.study import Study
-    from cpsched.study.tables import Tables
 
+#: Options of a log whose names are not those of a study file.
+_OPTIONS = {
+    "systems": "system",
+    "dispatchers": "dispatcher",
+    "predictors": "predictor",
+    "seeds": "repeat",
+    "format": "input-format",
+}
 _SYSTEM = "The system to compare with, if there are several. [each with its own runs]"
 
 
@@ -36,14 +38,14 @@ def command(
     study: Annotated[
         list[str],
         typer.Argument(
-            metavar="STUDY",
-            help="A study: a TOML file, or one of demo, remediani, ipsched, aucsched,"
-            " aucsched-tree; or a job log, with --system; or several logs, with a --system for each"
-            " in the same order, or for all.",
+            metavar="STUDY|LOG",
+            help="A TOML file, one of demo, remediani, ipsched, aucsched, aucsched-tree, or job"
+            " logs, each with a --system.",
         ),
     ],
     baseline: Annotated[
-        str | None, option(COMPARISON, help="The dispatcher to compare with. [the first]")
+        str | None,
+        option(COMPARISON, help="Dispatcher to compare with. [the first]", metavar="NAME"),
     ] = None,
     baseline_system: Annotated[str | None, option(COMPARISON, help=_SYSTEM, hidden=True)] = None,
     *,
@@ -61,7 +63,7 @@ def command(
     against: dict[str, Any] = {key: one for key, one in named.items() if one is not None}
     # Each is looked at, so that a file that is not there is named.
     if False not in [_is_log(one) for one in study]:
-        wanted, repeat = study_of_log(study, runs, **against), "--seeds 5"
+        wanted, repeat = study_of_log(study, runs, **against), "--repeat 5"
         if not shown.as_json:
             say_what_is_not_followed(wanted)
     else:
@@ -71,80 +73,6 @@ def command(
         _refuse_any(runs.given() | against)
         wanted = narrowed(wanted, runs)
     carry_out_and_show(wanted, shown, repeat=repeat)
-
-
-def carry_out_and_show(study: Study, shown: Shown, *, repeat: str = "--seeds 5") -> None:
-    """
-    Run what is missing of a study, write tables and the report, and print the results.
-
-    Parameters
-    ----------
-    repeat
-        What the user adds for repetitions.
-
-    Raises
-    ------
-    typer.Exit
-        If a run failed.
-    """
-    from cpsched.report import write_tables
-    from cpsched.study import carry_out, make_tables
-    from cpsched.util.atomic_files import subfolder
-    from cpsched.util.spec import build
-
-    made: list[Tables] = []
-
-    def tables_of(outcome: Outcome) -> None:
-        if outcome.folders:
-            made.append(make_tables(shown.out))
-            write_tables(made[0], subfolder(shown.out, "tables"))
-
-    with study_bars() as display:
-        outcome = carry_out(
-            study,
-            shown.out,
-            jobs=shown.jobs,
-            display=display,
-            backend=None if shown.on is None else build("backends", shown.on),
-            finish=tables_of,
-        )
-    complain_about(outcome)
-    page = _report(shown.out) if made and shown.report else None
-    if shown.as_json:
-        data = results_as_data(made[0]) if made else {}
-        print_json("results", {**data, "report": None if page is None else str(page)})
-    elif made:
-        _show(outcome, made[0], page, repeat, shown)
-    if outcome.failed:
-        raise typer.Exit(SOME_FAILED)
-
-
-def _report(out: Path) -> Path | None:
-    """Write the report; None where no package makes one, or a drawing library is not installed."""
-    from importlib.util import find_spec
-
-    from cpsched.util import registry
-
-    if registry.entry("reports", "html") is None:
-        return None
-    if any(find_spec(library) is None for library in ("matplotlib", "bokeh")):
-        return None
-    make_report = registry.load("reports", "html")
-    with steps() as progress:
-        page: Path = make_report(out, progress=progress).page
-    return page
-
-
-def _show(outcome: Outcome, tables: Tables, page: Path | None, repeat: str, shown: Shown) -> None:
-    from cpsched.util import registry
-
-    done = outcome.runs - outcome.kept - len(outcome.failed)
-    parts = [f"{counted(outcome.runs, 'run')}: {done:,} made", f"{outcome.kept:,} already done"]
-    echo(", ".join([*parts, f"{len(outcome.failed):,} failed"]))
-    show_results(tables, repeat, stats=shown.stats)
-    echo(f"\nTables: {shown.out / 'tables'}")
-    if page or registry.entry("reports", "html") is not None:
-        echo(f"Report: {page or f'cpsched report {shlex.quote(str(shown.out))} makes one'}")
 
 
 def _is_log(study: str) -> bool:
@@ -168,6 +96,5 @@ def _is_log(study: str) -> bool:
 def _refuse_any(given: Mapping[str, Any]) -> None:
     """Refuse options that apply only to a log: a study sets them in its file."""
     for name in given:
-        option = {"systems": "system", "dispatchers": "dispatcher", "predictors": "predictor"}
-        flag = "--" + option.get(name, name).replace("_", "-")
+        flag = option_of(_OPTIONS.get(name, name))
         raise ConfigError("applies to a job log; set it in the study's file", key=flag)

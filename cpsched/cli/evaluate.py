@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cpsched.cli.options import LOGS, AsJson, Log, Overwrite, Seed, grouped
+from cpsched.cli.heading import not_simulated
+from cpsched.cli.options import LOGS, AsJson, Force, Log, Seed, grouped
 from cpsched.cli.output import counted, echo, escaped, print_json
 from cpsched.cli.progress import counted_of, display, times
-from cpsched.cli.report import not_simulated
 from cpsched.errors import ConfigError
 from cpsched.util.atomic_files import check_new_file, replacing
 from cpsched.util.csv_cells import guarded
@@ -25,19 +25,24 @@ if TYPE_CHECKING:
 
     from cpsched.model.workload import Workload
     from cpsched.study.prediction.evaluation import Evaluation
-    from cpsched.study.prediction.replay import Starts
+    from cpsched.study.prediction.replay import JobStarts
     from cpsched.systems.mapping import Fitted
 
 ReplaySystem = Annotated[
     str | None,
-    typer.Option("--system", help="Map the jobs onto this system (cpsched list systems)."),
+    typer.Option(
+        "--system",
+        "-s",
+        metavar="NAME",
+        help="System of the jobs (cpsched list systems).",
+    ),
 ]
 ReplayDispatcher = Annotated[
     str | None,
     typer.Option(
         "--dispatcher",
         "-d",
-        help="Simulate start times with this dispatcher instead of using those of the log.",
+        help="Simulate the starts. [those of the log]",
     ),
 ]
 #: Judged where the command line names none.
@@ -64,17 +69,13 @@ def evaluate_command(
     dispatcher: ReplayDispatcher = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="File for all predictions: .csv, .csv.gz or .parquet."),
+        typer.Option("--out", "-o", help="All predictions: .csv, .csv.gz, .parquet."),
     ] = None,
-    overwrite: Overwrite = False,
-    warmup: Annotated[
-        float, typer.Option(help="Share of the jobs at the start that are not scored.")
-    ] = 0.1,
+    force: Force = False,
+    warmup: Annotated[float, typer.Option(help="Share of first jobs that are not scored.")] = 0.1,
     min_runtime: Annotated[
         int,
-        typer.Option(
-            min=0, help="Leave out jobs that ran for fewer seconds, as if never submitted."
-        ),
+        typer.Option(min=0, help="Leave out jobs of fewer seconds."),
     ] = 0,
     *,
     log: Log,
@@ -90,9 +91,7 @@ def evaluate_command(
         build("predictors", spec, truth=lambda handle: handle)
     check_dispatcher(dispatcher, system)
     if out is not None:
-        check_new_file(
-            out, overwrite=overwrite, suffixes=(".csv", ".csv.gz", ".parquet"), key="--out"
-        )
+        check_new_file(out, overwrite=force, suffixes=(".csv", ".csv.gz", ".parquet"), key="--out")
     jobs = log.read()
     fitted, starts = replayed(_long_enough(jobs, min_runtime), system, dispatcher)
     num_jobs = len(fitted.workload) - len(fitted.rejected)
@@ -112,7 +111,7 @@ def evaluate_command(
             echo(f"\n{out}: all predictions")
 
 
-def heading(fitted: Fitted, starts: Starts, evaluation: Evaluation) -> str:
+def heading(fitted: Fitted, starts: JobStarts, evaluation: Evaluation) -> str:
     """Return the lines that say what was predicted, in which order, and what was left out."""
     workload = fitted.workload
     lines = [
@@ -160,7 +159,9 @@ def check_dispatcher(dispatcher: str | None, system: str | None) -> None:
         build("dispatchers", dispatcher)
 
 
-def replayed(jobs: Workload, system: str | None, dispatcher: str | None) -> tuple[Fitted, Starts]:
+def replayed(
+    jobs: Workload, system: str | None, dispatcher: str | None
+) -> tuple[Fitted, JobStarts]:
     """
     Return the jobs, and when they start.
 
@@ -168,10 +169,10 @@ def replayed(jobs: Workload, system: str | None, dispatcher: str | None) -> tupl
     """
     from cpsched import systems
     from cpsched.cli.progress import progress_bar
-    from cpsched.study.prediction.replay import starts_of, that_ran, unmapped
+    from cpsched.study.prediction.replay import started_jobs, starts_of, unmapped
     from cpsched.systems.mapping import fit
 
-    jobs = that_ran(jobs)
+    jobs = started_jobs(jobs)
     if system is None:
         fitted = unmapped(jobs)
     else:
@@ -215,7 +216,7 @@ def job_progress(title: str, num_jobs: int) -> Iterator[Callable[[int], None]]:
         yield lambda done: bar.update(task, completed=done)
 
 
-def as_data(starts: Starts, evaluations: list[Evaluation]) -> dict[str, object]:
+def as_data(starts: JobStarts, evaluations: list[Evaluation]) -> dict[str, object]:
     """Return how good predictors were as plain JSON types."""
     return {
         "starts": {"simulated": starts.simulated or None, "assumed": starts.assumed},
@@ -235,8 +236,8 @@ def as_data(starts: Starts, evaluations: list[Evaluation]) -> dict[str, object]:
     }
 
 
-def _print(fitted: Fitted, starts: Starts, evaluations: list[Evaluation]) -> None:
-    from cpsched.cli.report import width
+def _print(fitted: Fitted, starts: JobStarts, evaluations: list[Evaluation]) -> None:
+    from cpsched.cli.heading import width
     from cpsched.report.accuracy_tables import by_class, distributions, overall, used
 
     echo(heading(fitted, starts, evaluations[0]))

@@ -12,7 +12,7 @@ from cpsched.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.study import Outcome, Study
+    from cpsched.study import CampaignOutcome, Study
 
 
 #: Options that a study of one log takes at most once, by their names in a study file.
@@ -62,8 +62,8 @@ def say_what_is_assumed(study: Study) -> None:
     For scenarios, the limits are named that now apply, or no longer apply, besides those changed.
     """
     from cpsched.cli.progress import reading
+    from cpsched.study.inputs import prepare
     from cpsched.study.policies import assumed_of
-    from cpsched.study.sources import prepare
     from cpsched.study.task import tasks_of
 
     first = tasks_of(study)[0]
@@ -76,8 +76,8 @@ def say_what_is_assumed(study: Study) -> None:
 def say_what_is_not_followed(study: Study) -> None:
     """Say what each dispatcher does not know about each log, once, before they are compared."""
     from cpsched.cli.progress import reading
+    from cpsched.study.inputs import prepare
     from cpsched.study.policies import assumed_of
-    from cpsched.study.sources import prepare
     from cpsched.study.task import tasks_of
 
     first = {task.labels[:3]: task for task in reversed(tasks_of(study))}
@@ -90,7 +90,7 @@ def say_what_is_not_followed(study: Study) -> None:
         echo(escaped(line))
 
 
-def complain_about(outcome: Outcome, *, kept: bool = True) -> None:
+def complain_about(outcome: CampaignOutcome, *, kept: bool = True) -> None:
     """
     Say what was damaged and what failed, once for each error.
 

@@ -14,25 +14,27 @@ import typer
 
 from cpsched.cli import (
     accasim,
-    ask,
     batsim,
     bench,
     check,
     compare,
     evaluate,
-    list_command,
-    negotiation,
-    report_page,
+    explain,
+    forecast,
+    list_,
+    log,
+    report,
+    show,
     simulate,
     slurm,
     train,
-    try_log,
+    try_,
+    validate,
     verify,
     what_if,
-    when,
-    workload,
 )
 from cpsched.cli.command_group import CommandGroup
+from cpsched.cli.help import HELP_ALL, HELP_NAMES, hide_rare, name_values
 from cpsched.cli.options import JOBS, LOGS, LOOK, STUDY
 from cpsched.cli.output import complain, guarded
 from cpsched.util.own_code import hidden_package
@@ -45,17 +47,26 @@ COMMANDS = (
     ("simulate", simulate.command, STUDY),
     ("compare", compare.command, STUDY),
     ("what-if", what_if.command, STUDY),
+    ("validate", validate.command, STUDY),
     ("verify", verify.command, STUDY),
-    ("explain", ask.explain_command, JOBS),
-    ("list", list_command.command, LOOK),
+    ("explain", explain.command, JOBS),
+    ("list", list_.command, LOOK),
+    ("show", show.command, LOOK),
     ("check", check.command, LOOK),
 )
 
 #: Modules that add a command, or a group of them, themselves.
-GROUPS = (accasim, batsim, bench, evaluate, negotiation, report_page, slurm, train, try_log, when)
-
-#: Shows what else is hidden: rare options and commands.
-_HELP_ALL = "--help-all"
+GROUPS = (
+    accasim,
+    batsim,
+    bench,
+    evaluate,
+    forecast,
+    report,
+    slurm,
+    train,
+    try_,
+)
 
 
 def _show_version(wanted: bool) -> None:
@@ -99,37 +110,29 @@ def build(arguments: list[str]) -> Any:
         help="Simulate, compare and verify schedules of HPC batch jobs.",
         invoke_without_command=True,
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings={"help_option_names": HELP_NAMES},
         rich_markup_mode="markdown",
     )
     app.callback()(_common)
     for name, command, panel in COMMANDS:
-        app.command(name, rich_help_panel=panel)(command)
+        # The command list refuses further arguments itself, and names the command that takes them.
+        settings = {"allow_extra_args": name == "list"}
+        app.command(name, rich_help_panel=panel, context_settings=settings)(command)
     # The generators' options come from the generators, which take time to import. While the shell
     # completes a command, its words are in the environment.
     completing = os.environ.get("COMP_WORDS", "") + os.environ.get("_TYPER_COMPLETE_ARGS", "")
     generators = "generate" in arguments or "generate" in completing
-    app.add_typer(workload.group(generators), name="workload", rich_help_panel=LOGS)
+    app.add_typer(log.group(generators), name="log", rich_help_panel=LOGS)
     for module in GROUPS:
         module.register(app)
     whole: Any = typer.main.get_command(app)
-    if not {"-h", "--help", _HELP_ALL} & {*arguments[:1]}:
+    if not {"-h", "--help", HELP_ALL} & {*arguments[:1]}:
         # Errors in a command line are printed as plain lines and not in a box; the help still has
         # panels.
         whole.rich_markup_mode = None
-    _hide_rare(whole, show=_HELP_ALL in arguments)
+    hide_rare(whole, show=HELP_ALL in arguments)
+    name_values(whole)
     return whole
-
-
-def _hide_rare(command: Any, *, show: bool) -> None:
-    """Say in the help of a command that it is not all, or show all, in those below it, too."""
-    below = [*getattr(command, "commands", {}).values()]
-    if rare := [one for one in (*command.params, *below) if one.hidden]:
-        command.epilog = None if show else f"{_HELP_ALL} shows rare options and commands, too."
-    for one in rare:
-        one.hidden = not show
-    for one in below:
-        _hide_rare(one, show=show)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -154,5 +157,5 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(2)
     # --debug may be anywhere, though the group takes it only in front.
     rest = [argument for argument in given if argument != "--debug"]
-    plain = ["--help" if argument == _HELP_ALL else argument for argument in rest]
+    plain = ["--help" if argument == HELP_ALL else argument for argument in rest]
     sys.exit(guarded(lambda: build(rest)(plain, prog_name="cpsched"), debug=rest != given))

@@ -13,7 +13,7 @@ import typer
 
 from cpsched.errors import ConfigError
 from cpsched.simulation.settings import RULES as SETTINGS
-from cpsched.simulation.settings import Rule, Settings
+from cpsched.simulation.settings import Settings, SettingSpec, option_of
 from cpsched.util.model_files import with_models
 
 if TYPE_CHECKING:
@@ -60,11 +60,16 @@ def _name(panel: str, kind: str, *flags: str, help: str, **more: Any) -> Any:  #
 
 
 WorkloadFile = Annotated[
-    Path, typer.Argument(metavar="WORKLOAD", help="A job log: SWF, PBS, sacct, CSV or Parquet.")
+    Path, typer.Argument(metavar="LOG", help="A job log: SWF, PBS, sacct, CSV or Parquet.")
 ]
-Format = Annotated[
+InputFormat = Annotated[
     str | None,
-    option(LOG, "--format", help="Format of the log, if its content does not determine it."),
+    option(
+        LOG,
+        "--input-format",
+        help="Format of the log. [by its content]",
+        metavar="NAME",
+    ),
 ]
 SkipBadLines = Annotated[
     bool, option(LOG, "--skip-bad-lines", help="Skip and count invalid lines.")
@@ -72,68 +77,68 @@ SkipBadLines = Annotated[
 First = Annotated[
     int | None, option(LOG, "--first", help="Only the first N jobs.", min=1, metavar="N")
 ]
-_SINCE = "Only jobs submitted from this time on: seconds or a date (UTC)."
-From = Annotated[str | None, option(LOG, "--from", help=_SINCE)]
-_UNTIL = "Only jobs submitted earlier: seconds or a date (UTC)."
-To = Annotated[str | None, option(LOG, "--to", help=_UNTIL)]
-_POLICY = "A site's Slurm policy; the dispatcher is then slurm."
-Policy = Annotated[Path | None, option(DISPATCHING, "--policy", help=_POLICY)]
-_MEASURED = (
-    "Compare only jobs submitted from this time on, when the machine is no longer empty: seconds or"
-    " a date (UTC)."
-)
-MeasureFrom = Annotated[str | None, option(COMPARISON, "--measure-from", help=_MEASURED)]
+_SINCE = "First submit time: seconds or a UTC date."
+From = Annotated[str | None, option(LOG, "--from", help=_SINCE, metavar="TIME")]
+_UNTIL = "Only jobs submitted earlier than this."
+To = Annotated[str | None, option(LOG, "--to", help=_UNTIL, metavar="TIME")]
+_POLICY = "Slurm policy file; implies -d slurm."
+SlurmPolicy = Annotated[
+    Path | None, option(DISPATCHING, "--slurm-policy", help=_POLICY, metavar="FILE")
+]
+_MEASURED = "Compare only jobs from this submit time on."
+MeasureFrom = Annotated[
+    str | None, option(COMPARISON, "--measure-from", help=_MEASURED, metavar="TIME")
+]
 _SYSTEM = _name(
-    MACHINE, "systems", "--system",
-    help="A system: its name or a TOML file (cpsched list systems).",
+    MACHINE, "systems", "--system", "-s",
+    help="Name or TOML file (cpsched list systems).",
 )  # fmt: skip
 SystemName = Annotated[str, _SYSTEM]
 #: Only one is allowed; several are refused with our own message.
 Systems = Annotated[list[str] | None, _SYSTEM]
 _DISPATCHER = (DISPATCHING, "dispatchers", "--dispatcher", "-d")
-Dispatcher = Annotated[str, _name(*_DISPATCHER, help="NAME or NAME:KEY=VALUE,...")]
+Dispatcher = Annotated[str, _name(*_DISPATCHER, help="NAME:KEY=VALUE,...")]
 Dispatchers = Annotated[
     list[str] | None,
-    _name(*_DISPATCHER, help="NAME or NAME:KEY=VALUE,...; repeat to compare. [easy]"),
+    _name(*_DISPATCHER, help="NAME:KEY=VALUE,...; repeat to compare. [easy]"),
 ]
-_PLACING = "Allocator of all dispatchers that do not set their own (cpsched list allocators)."
+_PLACING = "Default allocator (cpsched list allocators)."
 Allocator = Annotated[str | None, _name(DISPATCHING, "allocators", "--allocator", help=_PLACING)]
 _PREDICTOR = (DISPATCHING, "predictors", "--predictor", "-p")
-_PREDICTS = "Runtime predictor: NAME:KEY=VALUE,... or a model file"
+_PREDICTS = "NAME:KEY=VALUE,... or model file"
 Predictor = Annotated[str, _name(*_PREDICTOR, help=f"{_PREDICTS}.", callback=with_models)]
-Predictors = Annotated[
-    list[str] | None, _name(*_PREDICTOR, help=f"{_PREDICTS}; repeat to compare. [requested]")
+Predictors = Annotated[list[str] | None, _name(*_PREDICTOR, help=f"{_PREDICTS}. [requested]")]
+StudyFolder = option(OUTPUT, "--out", "-o", help="Folder of the study.", metavar="DIR")
+Seed = Annotated[
+    int, option(RULES, "--seed", help="Seed of all random choices.", min=0, metavar="N")
 ]
-StudyFolder = option(
-    OUTPUT, "--out", "-o", help="Folder of the study; finished runs in it are kept."
-)
-Seed = Annotated[int, option(RULES, "--seed", help="Seed of all random choices.", min=0)]
-Overwrite = Annotated[bool, option(OUTPUT, "--overwrite", help="Replace existing files.")]
-_STATS = (
-    "Print all other tables too: who gains and who loses, by user, the machine, placement,"
-    " decisions."
-)
-Stats = Annotated[bool, option(OUTPUT, "--stats", help=_STATS)]
-_REPORT = "Write the report too, if cpsched[plots] is installed."
+Force = Annotated[bool, option(OUTPUT, "--force", help="Replace existing files.")]
+_TABLES = "Print all other tables, too."
+AllTables = Annotated[bool, option(OUTPUT, "--all-tables", help=_TABLES)]
+_REPORT = "Write the report."
 WithReport = Annotated[bool, option(OUTPUT, "--report/--no-report", help=_REPORT)]
 AsJson = Annotated[bool, option(OUTPUT, "--json", help="Print JSON instead of text.")]
-Seeds = Annotated[
+Repeat = Annotated[
     int | None,
-    option(COMPARISON, "--seeds", help="Repetitions with jittered submits.", min=1, metavar="N"),
+    option(COMPARISON, "--repeat", help="Repetitions with moved submits.", min=1, metavar="N"),
 ]
 Jitter = Annotated[
     int | None,
-    option(COMPARISON, "--jitter", help="Largest delay of a submit, in seconds. [5]", min=0),
+    option(
+        COMPARISON,
+        "--jitter",
+        help="Largest delay of a submit, in seconds. [5]",
+        min=0,
+        metavar="S",
+    ),
 ]
-Jobs = Annotated[
-    int, option(OUTPUT, "--jobs", "-j", help="Processes on this machine.", min=1, metavar="N")
+Workers = Annotated[
+    int, option(OUTPUT, "--workers", "-j", help="Processes on this machine.", min=1, metavar="N")
 ]
-
-
-On = Annotated[
+Executor = Annotated[
     str | None,
-    option(OUTPUT, "--on", help="Where runs are made instead: slurm-arrays:KEY=VALUE,...",
-           metavar="BACKEND"),
+    option(OUTPUT, "--executor", help="slurm-arrays:KEY=VALUE,...",
+           metavar="NAME"),
 ]  # fmt: skip
 
 
@@ -154,7 +159,7 @@ class Part(Group):
 class Reading(Group):
     """Options: how a log is read."""
 
-    format: Format = None
+    format: InputFormat = None
     skip_bad_lines: SkipBadLines = False
 
 
@@ -189,10 +194,10 @@ class Log(Part, Reading):
 _USUAL = ("overrun", "enforce_limits")
 
 
-def _rule(name: str, rule: Rule) -> Any:
+def _rule(name: str, rule: SettingSpec) -> Any:
     """Return the option that gives a setting."""
     usual = getattr(Settings, name)
-    flag = f"--{name.replace('_', '-')}"
+    flag = option_of(name)
     shown = rule.usual or usual
     kind: Any = str
     panel, more = RULES, dict[str, Any](metavar=rule.metavar, hidden=name not in _USUAL)
@@ -258,34 +263,48 @@ class Runs(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class SiteRuns(Runs, Reading):
-    """Options: the runs of a log, also under a site's policy."""
+    """Options: the runs of a log, also under a site's Slurm policy."""
 
-    policy: Policy = None
-    measure_from: MeasureFrom = None
+    slurm_policy: SlurmPolicy = None
 
     def given(self) -> dict[str, Any]:
         """Return what is given, by its name in a study file."""
         from cpsched.study.policies import following
 
-        found = super().given()
-        if found.pop("policy", None):
-            asked: Sequence[str | None] = self.dispatchers or [None]
-            found["dispatchers"] = [following(self.policy, one) for one in asked]
-        if self.measure_from is not None:
-            found["measure_from"] = moment("--measure-from", self.measure_from)
-        return found
+        options = super().given()
+        if options.pop("slurm_policy", None):
+            dispatchers: Sequence[str | None] = self.dispatchers or [None]
+            options["dispatchers"] = [following(self.slurm_policy, name) for name in dispatchers]
+        return options
 
 
 @dataclass(frozen=True, kw_only=True)
-class RepeatedRuns(SiteRuns):
+class MeasuredRuns(SiteRuns):
+    """Options: the runs of a log, of which a part is measured."""
+
+    measure_from: MeasureFrom = None
+
+    def given(self) -> dict[str, Any]:
+        """Return what is given, by its name in a study file."""
+        options = super().given()
+        if self.measure_from is not None:
+            options["measure_from"] = moment("--measure-from", self.measure_from)
+        return options
+
+
+@dataclass(frozen=True, kw_only=True)
+class RepeatedRuns(MeasuredRuns):
     """Options: the runs of a log, each repeated."""
 
-    seeds: Seeds = None
+    repeat: Repeat = None
     jitter: Jitter = None
 
     def given(self) -> dict[str, Any]:
         """Return what is given, by its name in a study file."""
-        return super().given() | ({} if self.jitter is None else {"jitter": self.jitter})
+        options = super().given()
+        if repetitions := options.pop("repeat", None):
+            options["seeds"] = repetitions
+        return options | ({} if self.jitter is None else {"jitter": self.jitter})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -293,9 +312,9 @@ class Shown(Group):
     """Options: how a study is carried out, and what is printed of it."""
 
     out: Annotated[Path, StudyFolder]
-    jobs: Jobs = 1
-    on: On = None
-    stats: Stats = False
+    workers: Workers = 1
+    executor: Executor = None
+    all_tables: AllTables = False
     report: WithReport = True
     as_json: AsJson = False
 
@@ -354,7 +373,7 @@ def _panel(parameter: inspect.Parameter) -> int:
 
 def second_of(workload: Workload, option: str, text: str | None) -> int | None:
     """Return a second of the log's clock, given as such or as a date."""
-    from cpsched.study.sources import second_of
+    from cpsched.study.inputs import second_of
 
     return second_of(workload, option, moment(option, text))
 

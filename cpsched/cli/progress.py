@@ -226,10 +226,10 @@ class Bars:
         self._failed = 0
         self._run: TaskID | None = None
 
-    def begin(self, runs: int, kept: int) -> None:
+    def begin(self, runs: int, existing: int) -> None:
         """Show the study."""
         self._whole = self._progress.add_task(
-            "study", total=runs - kept, unit="runs", more="", visible=runs > kept
+            "study", total=runs - existing, unit="runs", more="", visible=runs > existing
         )
 
     def note(self, sentence: str) -> None:

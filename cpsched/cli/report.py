@@ -1,138 +1,57 @@
-"""The lines above a table: jobs, machine, what was left out; widths of lines."""
+"""``cpsched report``: tables, figures and one HTML file of finished runs."""
 
 from __future__ import annotations
 
-import json
-import shutil
-import sys
 from pathlib import Path
-from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Literal
 
-from cpsched.cli.output import counted, echo, escaped
-from cpsched.util.words import duration
+import typer
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from cpsched.metrics.rejections import Rejection
-    from cpsched.model.system import System
-    from cpsched.model.workload import Workload
-
-#: At most this many reasons are listed.
-_MOST = 6
-#: Above this share of a log's core time, rejected jobs change what a comparison says.
-_MATTERS = 0.01
+from cpsched.cli.options import STUDY, AsJson
+from cpsched.cli.output import counted, echo, escaped, print_json
+from cpsched.cli.progress import steps
 
 
-def heading(workload: Workload, system: System) -> str:
-    """Return the lines that describe what was simulated."""
-    from cpsched.metrics.outcomes import counted_jobs
-
-    days = (int(workload.submit[-1]) - int(workload.submit[0])) / 86400
-    nodes = "1 pool" if system.num_nodes == 1 else counted(system.num_nodes, "node")
-    return (
-        f"{escaped(workload.title)}: {counted_jobs(workload)} submitted over"
-        f" {days:,.1f} days\non {escaped(system.title)}: {nodes}, {totals(system)}"
-        f"{_recorded(workload)}"
-    )
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command("report", rich_help_panel=STUDY)(command)
 
 
-def _recorded(workload: Workload) -> str:
-    """Return a line on the recorded waits, to compare with the simulated ones."""
-    from cpsched.metrics.waits import MEANING, recorded_wait
-    from cpsched.util.types import MISSING
+def command(
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DIR",
+            help="Made by cpsched compare; or a run, or a folder of runs, made by simulate.",
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Folder for report and tables. [DIR]", metavar="DIR"),
+    ] = None,
+    form: Annotated[
+        Literal["svg", "png", "pdf"], typer.Option("--export", help="Format of the figures.")
+    ] = "svg",
+    baseline: Annotated[
+        str | None,
+        typer.Option(help="Dispatcher to compare with.", metavar="NAME"),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make tables, figures and a report (one HTML file) of finished runs."""
+    from cpsched.report.html.make import make_report
 
-    waits = recorded_wait(workload)
-    waits = waits[waits != MISSING]
-    if not len(waits):
-        return ""
-    return (
-        f"\nrecorded in the log: mean wait {duration(float(waits.mean()))}, longest"
-        f" {duration(float(waits.max()))}, {MEANING};\ncpsched slurm fidelity compares every start"
-    )
-
-
-def left_out(run: Path) -> Iterator[str]:
-    """Give lines on which rows of a log a run in a folder leaves out, and why."""
-    from cpsched.study import load_run
-
-    counts: dict[str, Any] = json.loads((run / "metrics.json").read_text(encoding="utf-8"))[
-        "counts"
-    ]
-    if counts["rejected"]:
-        schedule = load_run(run).schedule
-        yield from not_simulated(schedule.workload, schedule.rejected)
-    else:
-        yield from _not_jobs(counts["set_aside"], counts["in_log"])
-
-
-def not_simulated(workload: Workload, rejected: Mapping[int, str]) -> Iterator[str]:
-    """Give lines on the rows of a log that are not jobs, or are jobs that cannot run."""
-    from cpsched.metrics.rejections import rejections
-
-    aside = dict(sorted(workload.set_aside))
-    yield from _not_jobs(aside, len(workload) + sum(aside.values()))
-    if rejected:
-        yield from _rejected(rejections(workload, rejected), len(workload))
-
-
-def _not_jobs(rows: Mapping[str, int], of: int) -> Iterator[str]:
-    for reason, number in rows.items():
-        yield (
-            f"set aside: {counted(number, 'row')} of the log ({escaped(reason)}),"
-            f" {_percent(number / of)} of its rows"
+    with steps() as progress:
+        report = make_report(folder, out=out, form=form, baseline=baseline, progress=progress)
+    if as_json:
+        places = {"report": report.page, "figures": report.page.parent / "figures"}
+        places["tables"] = report.page.parent / "tables"
+        print_json(
+            "report", {"runs": report.runs, **{key: str(path) for key, path in places.items()}}
         )
-
-
-def _rejected(found: list[Rejection], jobs: int) -> Iterator[str]:
-    number = sum(one.jobs for one in found)
-    share = sum(one.share_of_core_time for one in found)
-    yield (
-        f"rejected: {counted(number, 'job')} that can never run here, {_percent(number / jobs)} of"
-        f" the jobs with {_percent(share)} of the core time"
-        + ("; without them the machine is less busy than it was" if share >= _MATTERS else "")
-    )
-    for one in found[:_MOST]:
-        much = f"{counted(one.jobs, 'job')}, {_percent(one.share_of_core_time)} of the core time"
-        yield f"  {much}: {escaped(one.reason)} (job {escaped(one.job_id)})"
-        if one.remedy:
-            yield f"    to run them: {one.remedy}"
-    if len(found) > _MOST:
-        yield f"  and {sum(one.jobs for one in found[_MOST:]):,} more, for other reasons"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.{0 if share >= 0.1 else 1 if share >= 0.001 or not share else 2}f} %"
-
-
-def say(sentence: str) -> None:
-    """Print a sentence; on a terminal it is wrapped between words and keeps its indentation."""
-    if sys.stdout is None or not sys.stdout.isatty():
-        echo(sentence)
         return
-    indent = sentence[: len(sentence) - len(sentence.lstrip())]
-    lines = wrap(
-        escaped(sentence).strip(),
-        width(),
-        initial_indent=indent,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    echo("\n".join(lines))
-
-
-def totals(system: System) -> str:
-    """Return a machine's total of each resource except memory."""
-    kinds = zip(system.resources, system.total.tolist(), strict=True)
-    return ", ".join(f"{total:,} {kind}" for kind, total in kinds if kind != "mem")
-
-
-def width() -> int:
-    """Return the largest width of a table: the terminal's, or 120 if there is none."""
-    return (
-        max(80, shutil.get_terminal_size().columns)
-        if sys.stdout is not None and sys.stdout.isatty()
-        else 120
-    )
+    size = report.page.stat().st_size / 1e6
+    echo(f"{counted(report.runs, 'run')}, {counted(len(report.figures), 'figure')}")
+    echo(f"Report:  {escaped(str(report.page))} ({size:.1f} MB)")
+    echo(f"Figures: {escaped(str(report.page.parent / 'figures'))}")
+    echo(f"Tables:  {escaped(str(report.page.parent / 'tables'))}")

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from cpsched.cli.heading import left_out, say, width
 from cpsched.cli.output import echo, escaped
-from cpsched.cli.report import left_out, say, width
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ _SAID = ("allocator", "decisions", "predictions", "provenance")
 
 
 def show_results(
-    tables: Tables, repeat: str, *, stats: bool, place: bool = True, praise: bool = True
+    tables: Tables, repeat: str, *, all_tables: bool, place: bool = True, praise: bool = True
 ) -> None:
     """
     Print what came of runs: what they leave out, the leading figures, and the finding.
@@ -37,7 +37,7 @@ def show_results(
     ----------
     repeat
         What the user adds for repetitions.
-    stats
+    all_tables
         Whether to print all other tables too: who gains and who loses, and all figures.
     place
         Whether to name workload and system above the table, with what they leave out.
@@ -54,7 +54,7 @@ def show_results(
     for line in _notes(tables):
         say(line)
     _show_overview(tables)
-    first = {run.place: run for run in reversed(tables.results.runs)}
+    first = {run.case: run for run in reversed(tables.results.runs)}
     scenarios = tables.results.by_group
     for found in leading(tables):
         run = first[found.place]
@@ -78,9 +78,10 @@ def show_results(
             say(f"the table is of whole runs, sentences of the jobs submitted from {when} on")
         # Escaped already, apart from the colours of a terminal.
         typer.echo(f"\n{leading_text(found, width(), scenarios=scenarios, colour=_in_colour())}")
-    if stats:
-        all_tables = readable(tables)
-        for titled in (one for name in ("gains", "summary", "sizes") for one in all_tables[name]):
+    if all_tables:
+        titled_tables = readable(tables)
+        names = ("gains", "summary", "sizes")
+        for titled in (table for name in names for table in titled_tables[name]):
             echo(f"\n{titled.place}: {titled.title}\n\n{titled.table.in_words().text(width())}")
         for table in _of_first_runs(tables):
             echo(f"\n{table.in_words().text(width())}")
@@ -96,7 +97,7 @@ def _show_finding(sentences: Sequence[str]) -> None:
 
 
 def _show_overview(tables: Tables) -> None:
-    from cpsched.report.overviews import overview
+    from cpsched.report.overview import overview
 
     for table in overview(tables).tables:
         say(f"\n{table.caption}")
@@ -110,14 +111,14 @@ def _in_colour() -> bool:
 def _notes(tables: Tables) -> Iterator[str]:
     """Give notes on how to read a comparison."""
     from cpsched.report.decisions import solver_notes
-    from cpsched.study.allocators import unequal
+    from cpsched.study.allocators import mixed_allocators
 
     runs = tables.results.runs
     seen = {(r.workload, r.predictor, r.not_a_forecast) for r in runs if r.not_a_forecast}
     for workload, predictor, note in sorted(seen):
         yield f"not a forecast on {escaped(workload)}: {escaped(predictor)} {note}"
     yield from solver_notes((run.dispatcher, run.decisions) for run in runs)
-    mixed = unequal((run.dispatcher, run.dispatcher_spec, run.allocator) for run in runs)
+    mixed = mixed_allocators((run.dispatcher, run.dispatcher_spec, run.allocator) for run in runs)
     if mixed is not None:
         yield mixed
 
@@ -128,7 +129,7 @@ def _of_first_runs(tables: Tables) -> Iterator[Table]:
 
     first = {run.key: run for run in reversed(tables.results.runs)}
     runs = [(run, _about(run)) for run in reversed(first.values())]
-    table = decision_table([(*run.who, a["decisions"], run.timing) for run, a in runs])
+    table = decision_table([(*run.configuration, a["decisions"], run.timing) for run, a in runs])
     if table is not None:
         yield table
     for run, about in runs:
@@ -155,7 +156,7 @@ def results_as_data(tables: Tables, *, kept: bool = True) -> dict[str, Any]:
     from cpsched.report.leading import leading
     from cpsched.report.never_started import never_started
     from cpsched.report.outcomes import loads
-    from cpsched.report.overviews import overview
+    from cpsched.report.overview import overview
     from cpsched.report.record import reproduced
     from cpsched.report.sentences import conclusions
 

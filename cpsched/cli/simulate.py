@@ -14,11 +14,10 @@ from cpsched.cli.log_study import complain_about, study_of_log
 from cpsched.cli.options import (
     OUTPUT,
     RULES,
+    AllTables,
     AsJson,
-    Runs,
     Seed,
-    SkipBadLines,
-    Stats,
+    SiteRuns,
     StudyFolder,
     WorkloadFile,
     grouped,
@@ -33,30 +32,27 @@ if TYPE_CHECKING:
 
     from cpsched.simulation.observers import RunObserver
     from cpsched.simulation.simulate import Checkpoint
-    from cpsched.study.campaign import Outcome
+    from cpsched.study.campaign import CampaignOutcome
     from cpsched.study.tables import Tables
-    from cpsched.study.task import Task
+    from cpsched.study.task import RunTask
     from cpsched.systems.mapping import Fitted
 
 _OBSERVE = "An observer of the run, NAME:KEY=VALUE,... (cpsched list observers)."
-_FORMAT = (
-    "Format of the log, if its content does not determine it; or of extra files to write into the"
-    " run (cpsched list formats)."
-)
+_EXPORT = "Also write a format (cpsched list formats)."
 
 
 @grouped
 def command(
     workload: WorkloadFile,
     out: Annotated[Path | None, StudyFolder] = None,
-    overwrite: Annotated[
-        bool, option(OUTPUT, "--overwrite", help="Repeat runs that exist already.")
+    force: Annotated[
+        bool, option(OUTPUT, "--force", help="Repeat runs that exist already.")
     ] = False,
     *,
-    runs: Runs,
+    runs: SiteRuns,
     on_infeasible: Annotated[
         Literal["reject", "error"],
-        option(RULES, help="Jobs that can never run here: reject and count them, or stop."),
+        option(RULES, help="Jobs that can never run."),
     ] = "reject",
     checkpoint: Annotated[
         Path | None,
@@ -71,21 +67,19 @@ def command(
         list[str] | None, option(OUTPUT, help=_OBSERVE, metavar="NAME", hidden=True)
     ] = None,
     seed: Seed = 0,
-    formats: Annotated[list[str] | None, option(OUTPUT, "--format", help=_FORMAT)] = None,
-    skip_bad_lines: SkipBadLines = False,
-    stats: Stats = False,
+    export: Annotated[
+        list[str] | None, option(OUTPUT, "--export", help=_EXPORT, metavar="NAME")
+    ] = None,
+    all_tables: AllTables = False,
     as_json: AsJson = False,
 ) -> None:
     """Simulate a job log under one or more dispatchers and print what would have happened."""
     from cpsched.study import carry_out, make_tables
-    from cpsched.study.sources import prepare
+    from cpsched.study.inputs import prepare
     from cpsched.study.task import tasks_of
 
-    format_name, written = _formats(formats or [], out)
-    read = {"format": format_name} if format_name else {}
-    study = study_of_log(
-        workload, runs, once=["systems"], seeds=[seed], skip_bad_lines=skip_bad_lines, **read
-    )
+    formats = _formats(export or [], out)
+    study = study_of_log(workload, runs, once=["systems"], seeds=[seed])
     tasks = tasks_of(study)
     kept = None if checkpoint is None else _checkpoint(checkpoint, checkpoint_interval, len(tasks))
     # Kept by this process, which runs the simulations.
@@ -98,7 +92,7 @@ def command(
     with (
         _folder(out) as folder,
         _observed(
-            observe or [], tasks, fitted, overwrite=overwrite, saved=kept is not None
+            observe or [], tasks, fitted, overwrite=force, saved=kept is not None
         ) as observers,
     ):
         with study_bars() as display:
@@ -107,17 +101,17 @@ def command(
                 folder,
                 display=display,
                 watch=lambda *_: observers,
-                formats=written,
-                again=overwrite,
+                formats=formats,
+                again=force,
                 checkpoint=kept,
             )
         _check_was_observed(observers, outcome)
         complain_about(outcome, kept=out is not None)
         if outcome.folders:
             tables = make_tables(folder, workload=fitted.workload)
-            _print(tables, tasks, fitted, out, as_json=as_json, stats=stats)
-    if outcome.kept and not as_json:
-        echo(f"\nAlready done: {outcome.kept:,} of {outcome.runs:,}; --overwrite repeats them")
+            _print(tables, tasks, fitted, out, as_json=as_json, all_tables=all_tables)
+    if outcome.existing and not as_json:
+        echo(f"\nAlready done: {outcome.existing:,} of {outcome.runs:,}; --force repeats them")
     if outcome.failed:
         raise typer.Exit(SOME_FAILED)
 
@@ -134,7 +128,7 @@ def _folder(out: Path | None) -> Iterator[Path]:
 
 @contextmanager
 def _observed(
-    specs: Sequence[str], tasks: Sequence[Task], fitted: Fitted, *, overwrite: bool, saved: bool
+    specs: Sequence[str], tasks: Sequence[RunTask], fitted: Fitted, *, overwrite: bool, saved: bool
 ) -> Iterator[tuple[RunObserver, ...]]:
     """
     Give the observers of a run, opened.
@@ -170,11 +164,11 @@ def _observed(
         yield observers
 
 
-def _check_was_observed(observers: Sequence[RunObserver], outcome: Outcome) -> None:
+def _check_was_observed(observers: Sequence[RunObserver], outcome: CampaignOutcome) -> None:
     """Refuse to say nothing where a run was there already and nothing was observed."""
-    if observers and outcome.kept:
+    if observers and outcome.existing:
         raise ConfigError(
-            "the run exists already and was not repeated: add --overwrite", key="--observe"
+            "the run exists already and was not repeated: add --force", key="--observe"
         )
 
 
@@ -189,7 +183,7 @@ def _checkpoint(file: Path, interval: float, runs: int) -> Checkpoint:
     return Checkpoint(file, interval)
 
 
-def _refuse_unfit(tasks: Sequence[Task], fitted: Fitted) -> None:
+def _refuse_unfit(tasks: Sequence[RunTask], fitted: Fitted) -> None:
     """Refuse dispatchers that do not fit the machine, before anything is simulated."""
     from cpsched.util.spec import build
 
@@ -199,34 +193,27 @@ def _refuse_unfit(tasks: Sequence[Task], fitted: Fitted) -> None:
         dispatcher.reset(fitted.system, tasks[0].settings.seed)
 
 
-def _formats(names: Sequence[str], out: Path | None) -> tuple[str | None, list[str]]:
-    """Separate the format of the log from those to write; one option names both."""
-    from cpsched.errors import UnknownNameError
+def _formats(names: Sequence[str], out: Path | None) -> list[str]:
+    """Return the formats to write, each once; refuse those that are unknown or have no folder."""
     from cpsched.util import registry
 
-    readers, writers = registry.names("traces"), registry.names("formats")
     for name in names:
-        if name not in readers and name not in writers:
-            raise UnknownNameError("trace format", name, [*readers, *writers])
-    read = [name for name in names if name not in writers]
-    if len(read) > 1:
-        raise ConfigError(f"a log has one format, not {' and '.join(read)}", key="--format")
-    written = list(dict.fromkeys(name for name in names if name in writers))
-    if written and out is None:
-        raise ConfigError(f"{written[0]} is written into a run: add --out", key="--format")
-    return (read[0] if read else None), written
+        registry.load("formats", name)
+        if out is None:
+            raise ConfigError(f"{name} is written into a run: add --out", key="--export")
+    return list(dict.fromkeys(names))
 
 
 def _print(
     tables: Tables,
-    tasks: Sequence[Task],
+    tasks: Sequence[RunTask],
     fitted: Fitted,
     out: Path | None,
     *,
     as_json: bool,
-    stats: bool,
+    all_tables: bool,
 ) -> None:
-    from cpsched.cli.report import heading, not_simulated, say
+    from cpsched.cli.heading import heading, not_simulated, say
     from cpsched.cli.results import results_as_data, show_results
     from cpsched.report.sentences import without_effect
     from cpsched.study.policies import assumed_of
@@ -241,7 +228,7 @@ def _print(
         idle = without_effect(spec, fitted.workload)
         for line in ([] if idle is None else [idle]) + assumed_of(fitted, spec):
             say(line)
-    show_results(tables, "cpsched compare --seeds 5", stats=stats, place=False)
+    show_results(tables, "cpsched compare --repeat 5", all_tables=all_tables, place=False)
     if out is not None:
         echo("\nRuns:")
         for run in tables.results.runs:

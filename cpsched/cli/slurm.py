@@ -1,192 +1,23 @@
-"""``cpsched slurm``: a site's own files, and how closely the site is reproduced."""
+"""``cpsched slurm``: a site's own files, a live queue and a private Slurm."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
 import typer
 
-from cpsched.cli import fidelity
-from cpsched.cli import slurm_live as live
-from cpsched.cli import slurm_sandbox as sandbox
-from cpsched.cli.command_group import CommandGroup
-from cpsched.cli.options import SLURM, AsJson, Overwrite
-from cpsched.cli.output import counted, echo, escaped, print_json
-from cpsched.cli.progress import reading
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from cpsched.slurm.config.importer import Site
-    from cpsched.slurm.config.unmodelled import Gap, Touched
-
-#: Columns of shares of a log, and what they count.
-_SHARES = {"jobs": "jobs", "core-hours": "core_seconds", "GPU-hours": "gpu_seconds"}
-#: Of a policy, as they are counted in JSON.
-_KINDS = ("parameters", "qos", "associations", "reservations", "licenses")
+from cpsched.cli import slurm_explain, slurm_forecast, slurm_import, slurm_plan, slurm_sandbox
+from cpsched.cli.options import SLURM
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the command line."""
     slurm = typer.Typer(
-        cls=CommandGroup,
-        help="Import a site's Slurm configuration; check how closely it, or any log with recorded"
-        " starts, is reproduced; ask about a live queue; decide on a private Slurm.",
+        help="Import a site's Slurm configuration, ask about a live queue, or let a dispatcher"
+        " decide on a private Slurm.",
         no_args_is_help=True,
     )
-    slurm.command("import")(import_command)
-    slurm.command("fidelity")(fidelity.command)
-    slurm.command("forecast")(live.forecast_command)
-    slurm.command("explain")(live.explain_command)
-    slurm.command("plan")(live.plan_command)
-    slurm.command("sandbox")(sandbox.command)
+    slurm.command("import")(slurm_import.command)
+    slurm.command("forecast")(slurm_forecast.command)
+    slurm.command("explain")(slurm_explain.command)
+    slurm.command("plan")(slurm_plan.command)
+    slurm.command("sandbox")(slurm_sandbox.command)
     app.add_typer(slurm, name="slurm", rich_help_panel=SLURM)
-
-
-def _file(text: str) -> typer.models.OptionInfo:
-    option: typer.models.OptionInfo = typer.Option(help=text, metavar="FILE")
-    return option
-
-
-def import_command(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the two files.")],
-    conf: Annotated[Path | None, _file("slurm.conf; included files are read, too.")] = None,
-    scontrol: Annotated[
-        list[Path] | None,
-        _file(
-            "Instead: output of scontrol show config, node, partition, reservation, licenses;"
-            " repeat for several files."
-        ),
-    ] = None,
-    topology: Annotated[Path | None, _file("topology.conf. [beside slurm.conf]")] = None,
-    assoc: Annotated[Path | None, _file("Output of sacctmgr -P show assoc tree.")] = None,
-    qos: Annotated[Path | None, _file("Output of sacctmgr -P show qos.")] = None,
-    sshare: Annotated[
-        Path | None, _file("Output of sshare -l -a -P, for the initial usage.")
-    ] = None,
-    name: Annotated[str | None, typer.Option(help="Name of the system. [ClusterName]")] = None,
-    log: Annotated[
-        Path | None,
-        _file("Output of sacct, to count the jobs affected by what is not modelled."),
-    ] = None,
-    overwrite: Overwrite = False,
-    as_json: AsJson = False,
-) -> None:
-    """Make a system file and a policy file from a site's Slurm configuration."""
-    from cpsched.cli.report import say
-    from cpsched.slurm.config.importer import Files, read_site
-    from cpsched.slurm.config.unmodelled import Touched, count, of_jobs
-
-    files = Files(
-        conf=conf,
-        scontrol=tuple(scontrol or ()),
-        topology=topology,
-        assoc=assoc,
-        qos=qos,
-        sshare=sshare,
-    )
-    site = read_site(files, name)
-    touched = Touched(gaps=site.gaps)
-    if log is not None:
-        with reading(log):
-            known = {entry.name.text for entry in site.machine.conf.reservations}
-            touched = count(log, site.gaps, of_jobs(site.machine), known)
-    written = site.write(out, overwrite=overwrite)
-    if as_json:
-        print_json("slurm.import", _as_data(site, touched, written))
-        return
-    say(_read(site))
-    echo("")
-    echo(_not_modelled(touched))
-    for line in _notes(site, touched):
-        say(line)
-    echo("")
-    for path in written:
-        echo(escaped(str(path)))
-
-
-def _as_data(site: Site, touched: Touched, written: list[Path]) -> dict[str, Any]:
-    """Return what was read and what is not modelled as plain JSON types."""
-    whole = touched.whole
-    told = bool(whole.jobs or touched.bad)
-    log = {"lines": whole.jobs, **_work(whole), "unreadable": touched.bad}
-    unknown = dict.fromkeys(("jobs", *_work(whole)))
-    return {
-        "name": site.name,
-        "files": [str(path) for path in written],
-        "nodes": site.system.num_nodes,
-        "total": dict(zip(site.system.resources, site.system.total.tolist(), strict=True)),
-        "partitions": len(site.system.queues),
-        **{kind: len(getattr(site.policy, kind)) for kind in _KINDS},
-        "not_modelled": [
-            {
-                "name": gap.name,
-                "instead": gap.instead,
-                **({"jobs": gap.jobs, **_work(gap)} if told and gap.touches else unknown),
-            }
-            for gap in touched.gaps
-        ],
-        "notes": site.notes,
-        "log": log if told else None,
-    }
-
-
-def _work(gap: Gap) -> dict[str, int]:
-    return {"core_seconds": gap.core_seconds, "gpu_seconds": gap.gpu_seconds}
-
-
-def _read(site: Site) -> str:
-    """Print what was read."""
-    from cpsched.cli.report import totals
-
-    policy = site.policy
-    groups = len(set(site.system.node_groups))
-    users = sum(1 for one in policy.associations if one.user)
-    things = [
-        f"{counted(site.system.num_nodes, 'node')} in {counted(groups, 'group')}"
-        f" ({totals(site.system)})",
-        counted(len(site.system.queues), "partition"),
-        counted(len(policy.parameters), "parameter"),
-        f"{len(policy.qos)} QOS",
-        f"{counted(len(policy.associations) - users, 'account')}"
-        f" with {counted(users, 'association')} of users",
-        counted(len(policy.reservations), "reservation"),
-        counted(len(policy.licenses), "licence"),
-    ]
-    return f"{escaped(site.name)}: {escaped(', '.join(things))}"
-
-
-def _not_modelled(touched: Touched) -> str:
-    from cpsched.cli.report import width
-    from cpsched.util.tables import Column, Table
-
-    if not touched.gaps:
-        return "Nothing that is known not to be modelled was found in the files."
-    columns = [
-        Column("not modelled", "", tuple(escaped(gap.name) for gap in touched.gaps)),
-        Column("simulated instead", "", tuple(gap.instead for gap in touched.gaps)),
-    ]
-    for header, name in _SHARES.items() if touched.whole.jobs else ():
-        if whole := getattr(touched.whole, name):
-            shares = tuple(_share(gap, getattr(gap, name), whole) for gap in touched.gaps)
-            columns.append(Column(header, "%", shares, 1))
-    return Table("", tuple(columns)).text(width=width())
-
-
-def _share(gap: Gap, part: int, whole: int) -> float | None:
-    """Return a share in percent; None if the log does not show it."""
-    return None if gap.touches is None else 100 * part / whole
-
-
-def _notes(site: Site, touched: Touched) -> Iterator[str]:
-    whole = touched.whole
-    if whole.jobs:
-        hours = f"{whole.core_seconds / 3600:,.0f} core-hours"
-        if whole.gpu_seconds:
-            hours += f" and {whole.gpu_seconds / 3600:,.0f} GPU-hours"
-        dash = "; -: not shown by a log" if touched.gaps else ""
-        yield f"the log has {counted(whole.jobs, 'line')} of jobs and attempts with {hours}{dash}"
-    if touched.bad:
-        yield f"{counted(touched.bad, 'line')} of the log cannot be read"
-    yield from map(escaped, site.notes)

@@ -19,7 +19,7 @@ from cpsched.cli.options import AsJson, Dispatcher, Predictor, Seed
 from cpsched.cli.output import counted, echo, escaped, print_json
 
 if TYPE_CHECKING:
-    from cpsched.slurm.sandbox.loop import Result
+    from cpsched.slurm.sandbox.loop import JobResult
 
 
 def command(
@@ -28,12 +28,12 @@ def command(
     jobs: Annotated[
         Path | None,
         typer.Option(
-            help="Jobs to submit: in each line seconds and options of sbatch. [40 sleeping jobs]",
+            help="Lines of seconds and options of sbatch.",
             metavar="FILE",
         ),
     ] = None,
     count: Annotated[
-        int, typer.Option(min=1, help="Number of sleeping jobs, without --jobs.", metavar="N")
+        int, typer.Option(min=1, help="Sleeping jobs, without --jobs.", metavar="N")
     ] = 40,
     mean: Annotated[float, typer.Option(min=1, help="Their mean runtime.", metavar="SECONDS")] = 30,
     seed: Seed = 0,
@@ -47,7 +47,7 @@ def command(
     from cpsched.slurm.live.plan import system_of
     from cpsched.slurm.live.scontrol import Scontrol
     from cpsched.slurm.sandbox.follower import Follower, warm_up
-    from cpsched.slurm.sandbox.loop import Loop
+    from cpsched.slurm.sandbox.loop import SandboxLoop
     from cpsched.slurm.sandbox.private import PrivateSlurm
     from cpsched.slurm.sandbox.stream import SITE, bundled, in_file
     from cpsched.util.spec import build
@@ -65,7 +65,7 @@ def command(
         say(f"Slurm runs with {counted(len(slurm.nodes), 'node')}; SLURM_CONF={slurm.conf}")
         system = system_of(Scontrol(slurm.environment))
         warm_up(system, dispatcher, predictor)
-        loop = Loop(slurm, Follower(system, dispatcher, predictor, seed=seed), stream, say)
+        loop = SandboxLoop(slurm, Follower(system, dispatcher, predictor, seed=seed), stream, say)
         loop.run(stop)
         results = loop.results
     if as_json:
@@ -75,7 +75,7 @@ def command(
         echo(_summary(dispatcher, results, len(stream)))
 
 
-def _summary(dispatcher: str, results: Sequence[Result], submitted: int) -> str:
+def _summary(dispatcher: str, results: Sequence[JobResult], submitted: int) -> str:
     waits = [result.start - result.submit for result in results if result.start is not None]
     ran = f"{dispatcher}: {len(waits)} of {counted(submitted, 'submitted job')} ran"
     if not waits:

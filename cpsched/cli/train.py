@@ -16,14 +16,14 @@ from cpsched.cli.evaluate import (
     job_progress,
     replayed,
 )
-from cpsched.cli.options import LOGS, AsJson, Log, Overwrite, Seed, grouped
+from cpsched.cli.options import LOGS, AsJson, Force, Log, Seed, grouped
 from cpsched.cli.output import echo, escaped, print_json
 from cpsched.util import registry
 from cpsched.util.atomic_files import check_new_file
 from cpsched.util.model_files import with_models
 
 if TYPE_CHECKING:
-    from cpsched.study.prediction.replay import Starts
+    from cpsched.study.prediction.replay import JobStarts
     from cpsched.study.prediction.training import Training
     from cpsched.systems.mapping import Fitted
 
@@ -41,13 +41,13 @@ def train_command(
         typer.Option(
             "--predictor",
             "-p",
-            help="NAME:KEY=VALUE,..., or a model file to continue from.",
+            help="NAME:KEY=VALUE,... or model file.",
             callback=with_models,
         ),
     ] = "gbm-log",
     system: ReplaySystem = None,
     dispatcher: ReplayDispatcher = None,
-    overwrite: Overwrite = False,
+    force: Force = False,
     *,
     log: Log,
     seed: Seed = 0,
@@ -59,7 +59,7 @@ def train_command(
     learner(predictor)
     check_dispatcher(dispatcher, system)
     # Refused before minutes are spent.
-    check_new_file(out, overwrite=overwrite, key="--out")
+    check_new_file(out, overwrite=force, key="--out")
     jobs = log.read()
     fitted, starts = replayed(jobs, system, dispatcher)
     num_jobs = len(fitted.workload) - len(fitted.rejected)
@@ -72,8 +72,8 @@ def train_command(
     _print(fitted, starts, training, out)
 
 
-def _print(fitted: Fitted, starts: Starts, training: Training, out: Path) -> None:
-    from cpsched.cli.report import width
+def _print(fitted: Fitted, starts: JobStarts, training: Training, out: Path) -> None:
+    from cpsched.cli.heading import width
     from cpsched.report.accuracy_tables import overall
 
     echo(heading(fitted, starts, training.evaluation))

@@ -1,55 +1,108 @@
-"""``cpsched verify``: does a recorded schedule obey its own inputs?"""
+"""``cpsched verify``: whether runs, studies and benches are right."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cpsched.cli.options import AsJson
+from cpsched.cli.options import AsJson, Workers
 from cpsched.cli.output import counted, echo, escaped, print_json
-from cpsched.cli.progress import working
+from cpsched.cli.progress import steps, working
+from cpsched.cli.verify_run import FILES, checked_run
 from cpsched.errors import RunError, VerificationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from cpsched.study import SavedRun
-
-#: Begins each finding about a file.
-_FILES = "files: "
-#: Files that follow from the others: if they were changed, findings name what in them differs.
-_DERIVED = ("metrics.json",)
+    from cpsched.cli.verify_bench import Recount
 
 
 def command(
     folder: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN...", help="Run folders, or folders that contain them."),
+        typer.Argument(metavar="DIR...", help="Folders of runs, of a study or of a bench."),
     ],
+    repeat: Annotated[
+        int | None,
+        typer.Option(help="Repetitions of a bench to re-run. [all]", min=1, metavar="N"),
+    ] = None,
+    workers: Workers = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Check recorded schedules: every job accounted for, nothing over capacity, every rule kept."""
+    """
+    Check recorded schedules: every job accounted for, nothing over capacity, every rule kept.
+
+    The runs of a bench are also re-run from the windows in its folder and compared byte for byte,
+    its tables are computed again, and every entry is run on windows whose future is changed, as by
+    cpsched check.
+    """
+    from cpsched.study.bench.bench import MARK
+
+    benches = [path for path in folder if (path / MARK).is_file()]
+    others = [path for path in folder if path not in benches]
+    runs = _checked_runs(others)
+    recounts = {path: _recounted(path, repeat, workers) for path in benches}
+    wrong = [run["findings"] for run in runs if run["findings"]]
+    faulty = {path: recount for path, recount in recounts.items() if recount.wrong}
+    if as_json:
+        checked = [{"folder": str(path), **asdict(one)} for path, one in recounts.items()]
+        print_json("verify", {"wrong": len(wrong) + len(faulty), "runs": runs, "benches": checked})
+    else:
+        _print_runs(runs)
+        for path, recount in recounts.items():
+            _print_bench(path, recount)
+    if wrong:
+        raise VerificationError(summary_of(wrong))
+    for path, recount in faulty.items():
+        raise VerificationError(f"{counted(len(recount.wrong), 'thing')} wrong in {path}")
+
+
+def _checked_runs(folders: Sequence[Path]) -> list[dict[str, Any]]:
+    """Return what is wrong with each run in folders."""
     from cpsched.study.folder import find_runs, unmarked_runs
 
     checked: list[dict[str, Any]] = []
-    unmarked = [run for given in folder for run in unmarked_runs(given)]
-    paths = [run for given in folder for run in _runs_in(find_runs, given, unmarked)] + unmarked
-    with working("checking") as told:
-        for done, path in enumerate(paths):
-            told(done, len(paths))
-            checked.append(checked_run(path))
-    wrong = [run["findings"] for run in checked if run["findings"]]
-    if as_json:
-        print_json("verify", {"wrong": len(wrong), "runs": checked})
-    for run_checked in () if as_json else checked:
-        number = len(run_checked["findings"])
-        said = f"{counted(number, 'thing')} wrong" if number else "OK"
-        line = f"{escaped(run_checked['folder'])}: {counted(run_checked['jobs'], 'job')}, {said}"
-        echo("\n  ".join([line, *run_checked["findings"]]))
-    if wrong:
-        raise VerificationError(summary_of(wrong))
+    unmarked = [run for folder in folders for run in unmarked_runs(folder)]
+    paths = [run for folder in folders for run in _runs_in(find_runs, folder, unmarked)]
+    paths += unmarked
+    if paths:
+        with working("checking") as show_progress:
+            for done, path in enumerate(paths):
+                show_progress(done, len(paths))
+                checked.append(checked_run(path))
+    return checked
+
+
+def _recounted(folder: Path, repeat: int | None, workers: int) -> Recount:
+    """Return what a check of a bench finds."""
+    from cpsched.cli.verify_bench import recount
+
+    with steps() as watch:
+        return recount(folder.absolute(), seeds=repeat, jobs=workers, watch=watch)
+
+
+def _print_runs(runs: Sequence[dict[str, Any]]) -> None:
+    for run in runs:
+        number = len(run["findings"])
+        result = f"{counted(number, 'thing')} wrong" if number else "OK"
+        line = f"{escaped(run['folder'])}: {counted(run['jobs'], 'job')}, {result}"
+        echo("\n  ".join([line, *run["findings"]]))
+
+
+def _print_bench(folder: Path, recount: Recount) -> None:
+    for note in recount.notes:
+        echo(f"note: {escaped(note)}")
+    for line in recount.wrong:
+        echo(escaped(line))
+    result = f"{counted(len(recount.wrong), 'thing')} wrong" if recount.wrong else "OK"
+    echo(
+        f"{escaped(str(folder))}: {counted(recount.schedules, 'schedule')} checked,"
+        f" {counted(recount.runs, 'run')} re-run, {counted(recount.windows, 'window')} tested for"
+        f" look-ahead, {result}"
+    )
 
 
 def _runs_in(
@@ -66,11 +119,11 @@ def _runs_in(
 
 def summary_of(wrong: Sequence[Sequence[str]]) -> str:
     """Return one line on the findings of runs: schedules that break rules, and wrong files."""
-    schedules = sum(any(not one.startswith(_FILES) for one in findings) for findings in wrong)
+    schedules = sum(any(not one.startswith(FILES) for one in findings) for findings in wrong)
     of_files = [
-        [one.removeprefix(_FILES).partition(" ")[0].rstrip(":") for one in findings]
+        [one.removeprefix(FILES).partition(" ")[0].rstrip(":") for one in findings]
         for findings in wrong
-        if all(one.startswith(_FILES) for one in findings)
+        if all(one.startswith(FILES) for one in findings)
     ]
     parts = []
     if schedules:
@@ -87,66 +140,3 @@ def summary_of(wrong: Sequence[Sequence[str]]) -> str:
             f" from the schedule{': ' * bool(names)}{', '.join(names)}"
         )
     return ", and ".join(parts)
-
-
-def checked_run(path: Path) -> dict[str, Any]:
-    """Return what is wrong with a run, as JSON has it."""
-    from cpsched.study import load_run
-
-    broken = _broken_files(path)
-    derived = _DERIVED if all(name in _DERIVED for name, _ in broken) else ()
-    findings = [f"{_FILES}{name} {what}" for name, what in broken]
-    if broken and not derived:
-        # What was not written by a simulation is not read.
-        return {"folder": str(path), "jobs": _jobs_of(path), "findings": findings}
-    try:
-        run = load_run(path, changed=derived)
-    except RunError as error:
-        if not findings:
-            # Its message names the file by its whole path.
-            text = str(error).removeprefix(f"{path}/").partition("; ")[0]
-            findings.append(f"{_FILES}{text}")
-        return {"folder": str(path), "jobs": _jobs_of(path), "findings": findings}
-    findings += _findings(run)
-    return {"folder": str(path), "jobs": len(run.schedule.workload), "findings": findings}
-
-
-def _broken_files(path: Path) -> list[tuple[str, str]]:
-    """Return which files of a run are not as they were written, and what is wrong with them."""
-    from cpsched.study.folder import MARK, faults, read_mark
-
-    if not (path / MARK).is_file():
-        return [(MARK, "is missing: the run is incomplete")]
-    if not read_mark(path):
-        # It names the digests of the others.
-        return []
-    return list(faults(path))
-
-
-def _findings(run: SavedRun) -> list[str]:
-    """Return what is wrong with a run whose files are as they were written."""
-    from cpsched.study.reader import contradictions, wrong_inputs
-    from cpsched.util.arrow import UNREADABLE
-    from cpsched.verification import verify
-
-    if found := wrong_inputs(run):
-        return [f"files: {sentence}" for sentence in found]
-    try:
-        broken = verify(run.schedule, recorded=run.recorded, predictor=run.predictor)
-        # Nothing can be derived from an invalid schedule.
-        return [f"{violation.rule}: {violation.message}" for violation in broken] or [
-            f"files: {sentence}" for sentence in contradictions(run)
-        ]
-    except UNREADABLE as error:
-        # Only files that somebody has made up, with their digests, come here.
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        return [f"files: no simulation has written this run ({reason:.200})"]
-
-
-def _jobs_of(path: Path) -> int:
-    """Return how many jobs a run says it has."""
-    from cpsched.study.folder import read_mark
-
-    said = read_mark(path).get("workload")
-    number = said.get("jobs") if isinstance(said, dict) else None
-    return number if isinstance(number, int) else 0

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cpsched.cli.compare import carry_out_and_show
+from cpsched.cli.carry_out import carry_out_and_show
 from cpsched.cli.log_study import say_what_is_assumed, study_of_log
 from cpsched.cli.options import RepeatedRuns, Shown, WorkloadFile, grouped
 from cpsched.errors import ConfigError
@@ -35,8 +35,8 @@ def command(
     Compare scenarios with a baseline: what would have happened if something had been different?
 
     The other options describe the baseline. A table has the leading figures of all, and a sentence
-    says of each scenario what it changes, and for whom. --stats and the report have that by queue,
-    account, user, length, size, and with GPUs or without.
+    says of each scenario what it changes, and for whom. --all-tables and the report have that by
+    queue, account, user, length, size, and with GPUs or without.
     """
     from cpsched.cli.progress import reading
     from cpsched.study.scenarios import scenarios, what_if

@@ -1,6 +1,7 @@
 """
 Constraint programming: dispatchers after Remediani 2017, chapter 4, and their components.
 
-``cph`` (hybrid) decides *when* on the machine as one pool and then looks for nodes; ``cp`` (pure)
-decides when and where at once. The components can be reused: docs/guides/write-a-cp-dispatcher.md.
+``cp-pool`` (hybrid) decides *when* on the machine as one pool and then looks for nodes;
+``cp-nodes`` (pure) decides when and where at once. The components can be reused:
+docs/guides/write-a-cp-dispatcher.md.
 """

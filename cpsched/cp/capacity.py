@@ -45,7 +45,7 @@ class Steps(NamedTuple):
     exact: bool = True
 
 
-class Asked(NamedTuple):
+class TotalDemand(NamedTuple):
     """
     What jobs ask for together; R resource kinds.
 
@@ -61,14 +61,14 @@ class Asked(NamedTuple):
     ratio: FloatArray
 
     @classmethod
-    def of(cls, demand: IntArray) -> Asked:
+    def of(cls, demand: IntArray) -> TotalDemand:
         """Sum up demands, shape ``(n, R)``."""
         weak, strong = demand[:, None, :], demand[:, :, None]
         each = np.where(strong > 0, weak / np.maximum(strong, 1), np.where(weak > 0, np.inf, 0.0))
         return cls(demand.sum(axis=0), each.max(axis=0))
 
 
-def binding_kinds(asked: Asked, level: IntArray) -> list[int]:
+def binding_kinds(total_demand: TotalDemand, level: IntArray) -> list[int]:
     """
     Return the resource kinds that can run short.
 
@@ -81,23 +81,23 @@ def binding_kinds(asked: Asked, level: IntArray) -> list[int]:
     level
         Free capacity over time, shape ``(S, R)``.
     """
-    kept: list[int] = np.flatnonzero(asked.total > level.min(axis=0)).tolist()
-    for kind in list(kept):
+    kinds: list[int] = np.flatnonzero(total_demand.total > level.min(axis=0)).tolist()
+    for kind in list(kinds):
         # Use is a whole number, so at most x * level_q is at most level_r if it is below
         # level_r + 1.
-        room = np.where(level[:, kind] < _PRECISE, level[:, kind] + 0.5, -1.0)
+        bound = np.where(level[:, kind] < _PRECISE, level[:, kind] + 0.5, -1.0)
         if any(
-            bool((asked.ratio[other, kind] * level[:, other] < room).all())
-            for other in kept
-            if other != kind and asked.ratio[other, kind] < np.inf
+            bool((total_demand.ratio[other, kind] * level[:, other] < bound).all())
+            for other in kinds
+            if other != kind and total_demand.ratio[other, kind] < np.inf
         ):
-            kept.remove(kind)
-    return kept
+            kinds.remove(kind)
+    return kinds
 
 
 def steps(
     demand: Sequence[int],
-    most: Sequence[int],
+    max_units: Sequence[int],
     times: Sequence[int],
     level: IntArray,
     horizon: int,
@@ -107,21 +107,21 @@ def steps(
 
     Parameters
     ----------
-    demand, most
+    demand, max_units
         Of a unit of each task, and how many units it can have there.
     times, level
         Of the profile, shape ``(S,)``.
     horizon
         Nothing of interest happens later.
     """
-    total = sum(one * units for one, units in zip(demand, most, strict=True))
+    total = sum(amount * units for amount, units in zip(demand, max_units, strict=True))
     # More than all tasks together ask for is never used.
     levels = [min(value, total) for value in level.tolist()]
     if min(levels) == total:
         return None
     divisor = math.gcd(*demand)
-    asked, levels, exact = _in_range(
-        [one // divisor for one in demand], [value // divisor for value in levels], horizon
+    scaled, levels, exact = _in_range(
+        [amount // divisor for amount in demand], [value // divisor for value in levels], horizon
     )
     capacity = max(levels)
     busy: list[tuple[int, int, int]] = []
@@ -135,10 +135,10 @@ def steps(
             busy[-1] = (busy[-1][0], end, missing)
         elif missing:
             busy.append((begin, end, missing))
-    return Steps(tuple(asked), capacity, tuple(busy), exact)
+    return Steps(tuple(scaled), capacity, tuple(busy), exact)
 
 
-class Task(NamedTuple):
+class CumulativeTask(NamedTuple):
     """
     What takes something for a time.
 
@@ -146,19 +146,19 @@ class Task(NamedTuple):
     ----------
     demand
         Of a unit.
-    most, units
+    max_units, units
         The most units, and how many there are; None: one.
     """
 
     interval: cpsat.IntervalVar
     demand: int
-    most: int = 1
+    max_units: int = 1
     units: cpsat.IntVar | None = None
 
 
 def add_kind(
     model: cpsat.CpModel,
-    tasks: Sequence[Task],
+    tasks: Sequence[CumulativeTask],
     times: Sequence[int],
     level: IntArray,
     horizon: int,
@@ -168,23 +168,24 @@ def add_kind(
 
     The parameters are those of :func:`steps`.
     """
-    demands, most = [task.demand for task in tasks], [task.most for task in tasks]
-    found = steps(demands, most, times, level, horizon) if tasks else None
-    if found is None:
+    demands, max_units = [task.demand for task in tasks], [task.max_units for task in tasks]
+    constraint = steps(demands, max_units, times, level, horizon) if tasks else None
+    if constraint is None:
         return True
     busy = [
-        model.new_fixed_size_interval_var(begin, end - begin, "") for begin, end, _ in found.busy
+        model.new_fixed_size_interval_var(begin, end - begin, "")
+        for begin, end, _ in constraint.busy
     ]
     takes = [
         demand if task.units is None else demand * task.units
-        for task, demand in zip(tasks, found.demand, strict=True)
+        for task, demand in zip(tasks, constraint.demand, strict=True)
     ]
     model.add_cumulative(
         [*(task.interval for task in tasks), *busy],
-        [*takes, *(amount for _, _, amount in found.busy)],
-        found.capacity,
+        [*takes, *(amount for _, _, amount in constraint.busy)],
+        constraint.capacity,
     )
-    return found.exact
+    return constraint.exact
 
 
 def _in_range(
@@ -195,11 +196,11 @@ def _in_range(
 
     Demands are rounded up and levels down. Returns also whether nothing was rounded.
     """
-    most = max(levels)
-    portion = -(-most * max(horizon, 1) // cpsat.MOST)
+    highest = max(levels)
+    portion = -(-highest * max(horizon, 1) // cpsat.MAX_VALUE)
     if portion <= 1:
         return demand, levels, True
-    largest = most // portion
+    largest = highest // portion
     return (
         [min(-(-value // portion), largest) for value in demand],
         [value // portion for value in levels],

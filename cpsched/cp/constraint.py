@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 _RULE = re.compile(
     r"(?P<terms>.+?)(?: +(?:per +(?P<each>\w+)|of +(?P<label>\w+) +(?P<value>\S+)))?"
-    r" +at most +(?P<most>\d{1,15})"
+    r" +at most +(?P<cap>\d{1,15})"
 )
 _TERM = re.compile(r"(?:(?P<factor>\d{1,9}) *\* *)?(?P<kind>[\w-]+)")
 _JOBS = "jobs"
 
 
-class Rule(NamedTuple):
+class UsageCap(NamedTuple):
     """
-    One rule.
+    One rule of the site.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Rule(NamedTuple):
         By resource kind, or ``jobs``.
     label, value
         The label whose values are capped each, or of which one value is; None: all jobs together.
-    most
+    cap
         The cap.
     """
 
@@ -52,7 +52,7 @@ class Rule(NamedTuple):
     factors: Mapping[str, int]
     label: str | None
     value: str | None
-    most: int
+    cap: int
 
     @classmethod
     def of(cls, text: str) -> Self:
@@ -64,22 +64,22 @@ class Rule(NamedTuple):
         ConfigError
             If it is none.
         """
-        found = _RULE.fullmatch(text.strip())
-        terms = found and [_TERM.fullmatch(term.strip()) for term in found["terms"].split("+")]
-        if not found or not terms or not all(terms):
+        match = _RULE.fullmatch(text.strip())
+        terms = match and [_TERM.fullmatch(term.strip()) for term in match["terms"].split("+")]
+        if not match or not terms or not all(terms):
             raise ConfigError(
                 f"'{text.strip()}' is not a rule such as 'core per user at most 64', 'jobs of"
                 " queue debug at most 4' or '10*core + 250*gpu at most 20000'",
                 key="constraint",
             )
-        label = found["each"] or found["label"]
+        label = match["each"] or match["label"]
         if label not in {None, *LABELS}:
             raise ConfigError(
                 f"'{text.strip()}': no jobs have a {label}; they have: {', '.join(LABELS)}",
                 key="constraint",
             )
         factors = {term["kind"]: int(term["factor"] or 1) for term in terms if term}
-        return cls(text.strip(), factors, label, found["value"], int(found["most"]))
+        return cls(text.strip(), factors, label, match["value"], int(match["cap"]))
 
     def check(self, resources: Sequence[str], queues: Collection[str]) -> None:
         """Raise a ``ConfigError`` if it counts, or is about, what a system does not have."""
@@ -105,19 +105,19 @@ class Rule(NamedTuple):
         ConfigError
             If one of the jobs asks for more by itself, so that it could never start.
         """
-        asked = self._amounts(view, jobs, allocator)
-        held = self._amounts(view, view.running, allocator)
+        requested = self._amounts(view, jobs, allocator)
+        allocated = self._amounts(view, view.running, allocator)
         for waiting, running in self._groups(jobs, view.running):
-            demand, taken = asked * waiting, held * running
-            if demand.max(initial=0) > self.most:
+            demand, taken = requested * waiting, allocated * running
+            if demand.max(initial=0) > self.cap:
                 submit = jobs.submit[demand.argmax()]
                 raise ConfigError(
                     f"'{self.text}': the job submitted at second {submit} asks for {demand.max()}"
                     " and would wait for ever; leave such jobs out of the log, or allow more",
                     key="constraint",
                 )
-            if demand.sum() + taken.sum() > self.most:
-                yield Limit(demand, taken, self.most)
+            if demand.sum() + taken.sum() > self.cap:
+                yield Limit(demand, taken, self.cap)
 
     def _groups(self, *tables: JobTable) -> Iterator[list[IntArray]]:
         """Yield of each value of the label which jobs of some tables have it."""
@@ -144,6 +144,6 @@ class Rule(NamedTuple):
         return total
 
 
-def rules_of(text: str | None) -> tuple[Rule, ...]:
+def caps_of(text: str | None) -> tuple[UsageCap, ...]:
     """Read rules with ``and`` between them."""
-    return () if text is None else tuple(Rule.of(part) for part in re.split(r"\band\b", text))
+    return () if text is None else tuple(UsageCap.of(part) for part in re.split(r"\band\b", text))

@@ -42,10 +42,10 @@ _DETERMINISTIC_DIGITS = 12
 _LONG = 0.05
 
 #: CP-SAT refuses models whose sums can leave 64 bits; sums of ours stay below this.
-MOST = 2**62
+MAX_VALUE = 2**62
 
 
-class Status(Enum):
+class SolverStatus(Enum):
     """The outcome of a solve; any other status is an error in the model."""
 
     OPTIMAL = "optimal"
@@ -59,7 +59,7 @@ class Status(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class SolverLimits:
     """
     Limits and settings of a solve.
 
@@ -109,7 +109,7 @@ class Solved:
         Time spent, in deterministic units.
     """
 
-    status: Status
+    status: SolverStatus
     values: tuple[int, ...]
     objective: float
     bound: float
@@ -118,7 +118,7 @@ class Solved:
     @property
     def has_solution(self) -> bool:
         """Whether there are values."""
-        return self.status in (Status.OPTIMAL, Status.FEASIBLE)
+        return self.status in (SolverStatus.OPTIMAL, SolverStatus.FEASIBLE)
 
 
 class HasModel:
@@ -210,9 +210,9 @@ def add_hints(model: CpModel, variables: Sequence[IntVar], values: Iterable[int]
     hint.values.extend(list(proposed.values()))
 
 
-def most_weight(num_terms: int, largest_value: int) -> int:
+def max_weight(num_terms: int, largest_value: int) -> int:
     """Return the largest weight with which a sum of ``num_terms`` products stays in range."""
-    return max(1, (MOST - 1) // (max(num_terms, 1) * max(largest_value, 1)))
+    return max(1, (MAX_VALUE - 1) // (max(num_terms, 1) * max(largest_value, 1)))
 
 
 def seconds_spent() -> float:
@@ -220,7 +220,7 @@ def seconds_spent() -> float:
     return _spent.seconds
 
 
-def solve(model: CpModel, variables: Sequence[IntVar], limits: Limits) -> Solved:
+def solve(model: CpModel, variables: Sequence[IntVar], limits: SolverLimits) -> Solved:
     """
     Minimise a model.
 
@@ -242,16 +242,16 @@ def solve(model: CpModel, variables: Sequence[IntVar], limits: Limits) -> Solved
     answer = _interruptibly(solver, model) if is_long else solver.solve(model)
     name = solver.status_name(answer).lower()
     try:
-        status = Status(name)
+        status = SolverStatus(name)
     except ValueError:
         reason = model.validate().strip() or "no reason given"
         raise DispatchError(f"{model.name}: CP-SAT answers '{name}': {reason}") from None
-    found = status in (Status.OPTIMAL, Status.FEASIBLE)
+    has_solution = status in (SolverStatus.OPTIMAL, SolverStatus.FEASIBLE)
     _spent.seconds += solver.wall_time
     return Solved(
         status=status,
-        values=tuple(solver.value(variable) for variable in variables) if found else (),
-        objective=solver.objective_value if found else 0.0,
+        values=tuple(solver.value(variable) for variable in variables) if has_solution else (),
+        objective=solver.objective_value if has_solution else 0.0,
         bound=solver.best_objective_bound,
         deterministic=round(solver.deterministic_time, _DETERMINISTIC_DIGITS),
     )
@@ -273,7 +273,7 @@ def _interruptibly(solver: CpSolver, model: CpModel) -> Any:
             raise
 
 
-def _set(solver: CpSolver, limits: Limits) -> None:
+def _set(solver: CpSolver, limits: SolverLimits) -> None:
     parameters = solver.parameters
     parameters.num_workers = 1
     parameters.interleave_search = False

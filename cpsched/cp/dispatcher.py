@@ -10,12 +10,12 @@ import numpy as np
 
 from cpsched.cp import cpsat, stats
 from cpsched.cp.objective import OBJECTIVES, make_objective
-from cpsched.cp.solve import Problem, answer
+from cpsched.cp.solve import DecisionProblem, answer
 from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import fits_now, frozen, start_in_order
 from cpsched.dispatch.pooled import free_now
 from cpsched.dispatch.priority import make_priority
-from cpsched.dispatch.shadow import PLAN
+from cpsched.dispatch.shadow import PREDICTED
 from cpsched.errors import check_choice, check_least
 from cpsched.model.decision import NOTHING, Decision
 
@@ -34,7 +34,7 @@ SEARCHES = (DEFAULT, *OBJECTIVES)
 WINDOW = 20
 LIMIT = 0.0005
 
-P = TypeVar("P", bound=Problem)
+P = TypeVar("P", bound=DecisionProblem)
 
 
 class PlanningDispatcher(LearningDispatcher, Generic[P]):
@@ -44,11 +44,11 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
     Parameters
     ----------
     search
-        ``expected-wait``, ``slowdown`` or ``urgency``: branch on jobs in that order, earliest start
+        ``expected-wait``, ``slowdown`` or ``wsept``: branch on jobs in that order, earliest start
         first; ``default``: the solver's own search. The queue is looked at, and the list plan made,
         in the same order; with ``default`` in that of the objective's priority.
     objective
-        ``expected-wait``, ``slowdown``, ``urgency`` (what waiting is expected to cost, of jobs that
+        ``expected-wait``, ``slowdown``, ``wsept`` (what waiting is expected to cost, of jobs that
         run for as long as is likely), or one of your own, which needs a search.
     window
         How many jobs are planned: the first half by priority, then those that may fit now; None:
@@ -58,7 +58,7 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
         is no solver.
     allocator
         Name of the allocator.
-    reserve
+    estimate
         Which runtimes reservations are made of, where it makes any.
     """
 
@@ -72,7 +72,7 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
         window: int | None = WINDOW,
         limit: float | None = LIMIT,
         allocator: str = "first-fit",
-        reserve: str = PLAN,
+        estimate: str = PREDICTED,
     ) -> None:
         check_least("window", window, 1, "all")
         check_choice("search", search, SEARCHES)
@@ -80,12 +80,12 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
         self.objective = make_objective(objective)
         self.priority = make_priority(self.objective.name if search == DEFAULT else search)
         super().__init__(
-            self.priority, learns=self.objective.learns, allocator=allocator, reserve=reserve
+            self.priority, learns=self.objective.learns, allocator=allocator, estimate=estimate
         )
         self.objective.history = self.history
         self.window = window
         self.solves = limit is not None
-        self.limits = cpsat.Limits(
+        self.limits = cpsat.SolverLimits(
             deterministic=LIMIT if limit is None else limit,
             presolve=False,
             fixed_search=search != DEFAULT,
@@ -157,7 +157,7 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
 
     @abstractmethod
     def decision(
-        self, view: View, problem: P, found: Candidate, numbers: dict[str, float]
+        self, view: View, problem: P, solution: Candidate, numbers: dict[str, float]
     ) -> Decision:
         """Return the decision that follows a plan; ``numbers`` are its statistics so far."""
 
@@ -168,8 +168,8 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
             problem = self.sized(problem)
         if problem.all_first:
             return self.decision(view, problem, problem.listed, {stats.SKIPPED_BOUND: 1})
-        found, numbers = self.answer(view, problem)
-        return self.decision(view, problem, found, numbers)
+        solution, numbers = self.answer(view, problem)
+        return self.decision(view, problem, solution, numbers)
 
     def answer(self, view: View, problem: P) -> tuple[Candidate, dict[str, float]]:  # noqa: ARG002
         """Return the plan to follow and the statistics of finding it."""
@@ -190,8 +190,8 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
     def _fits_now(self, view: View, jobs: JobTable) -> BoolArray:
         """Return which waiting jobs could start now on their own; never False for one that can."""
         # The sum over all nodes rules most jobs out at a cost that does not grow with the queue.
-        asked = jobs.units[:, None] * jobs.request
-        fits: BoolArray = np.all(asked <= free_now(view), axis=1)
+        demand = jobs.units[:, None] * jobs.request
+        fits: BoolArray = np.all(demand <= free_now(view), axis=1)
         if fits.any():
             fits[fits] = fits_now(view, frozen(jobs.rows[fits]), self.allocator)
         return fits

@@ -53,8 +53,8 @@ class Timeline:
         levels[0] = np.maximum(view.free, 0)
         for job, at in zip(rows.tolist(), segment.tolist(), strict=False):
             first = columns.item(job, c.ALLOC_FIRST)
-            held = slice(first, first + columns.item(job, c.ALLOC_COUNT))
-            levels[at, arena.node[held]] += arena.amount[held]
+            nodes_of_job = slice(first, first + columns.item(job, c.ALLOC_COUNT))
+            levels[at, arena.node[nodes_of_job]] += arena.amount[nodes_of_job]
         return cls(view=view, allocator=allocator, times=times, levels=np.cumsum(levels, axis=0))
 
     def until(self, last: int) -> Timeline:

@@ -16,19 +16,19 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from cpsched.cp import cpsat
-from cpsched.dispatch.priority import PATIENCE, ExpectedWait, Urgency
+from cpsched.dispatch.priority import AGING, ExpectedWait, Wsept
 from cpsched.errors import ConfigError, check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from cpsched.dispatch.likely import RuntimeHistory
+    from cpsched.dispatch.runtime_distribution import RuntimeHistory
     from cpsched.model.jobtable import JobTable
     from cpsched.model.system import System
     from cpsched.util.types import IntArray
 
 #: Weights up to this keep ratios to one in a billion; larger ones only slow the solver down.
-MOST_WEIGHT = 2**30
+MAX_WEIGHT = 2**30
 
 
 class Objective(ABC):
@@ -94,13 +94,13 @@ class ExpectedCost(Objective):
     The order by urgency is the rule of Smith (1956) for this sum.
     """
 
-    name = Urgency.name
+    name = Wsept.name
     learns = True
 
     def divisors(self, jobs: JobTable, now: int) -> IntArray:
         """Return how many seconds of wait add a thousand to the expected cost."""
         facts, any_share = self.history.facts(jobs), np.ones(len(jobs))
-        cost = self.history.urgency(facts, any_share, now - jobs.submit, PATIENCE, 0).cost
+        cost = self.history.delay_costs(facts, any_share, now - jobs.submit, AGING, 0).cost
         return np.maximum(np.rint(1000 / cost), 1).astype(np.int64)
 
     def durations(self, jobs: JobTable) -> IntArray:
@@ -129,7 +129,7 @@ def make_objective(given: str | Objective) -> Objective:
     return _OBJECTIVES[given]()
 
 
-def whole_weights(divisors: IntArray, horizon: int) -> list[int]:
+def integer_weights(divisors: IntArray, horizon: int) -> list[int]:
     """
     Return whole numbers in proportion to ``1 / divisors``.
 
@@ -140,13 +140,13 @@ def whole_weights(divisors: IntArray, horizon: int) -> list[int]:
     given = divisors.tolist()
     if not given:
         return []
-    most = min(MOST_WEIGHT, cpsat.most_weight(len(given), horizon))
+    highest = min(MAX_WEIGHT, cpsat.max_weight(len(given), horizon))
     least = min(given)
     common = 1
     for divisor in set(given):
         common = math.lcm(common, divisor)
-        if common > most * least:
-            return [max(1, (2 * most * least + divisor) // (2 * divisor)) for divisor in given]
+        if common > highest * least:
+            return [max(1, (2 * highest * least + divisor) // (2 * divisor)) for divisor in given]
     return [common // divisor for divisor in given]
 
 
@@ -253,7 +253,7 @@ def delay(divisors: IntArray, duration: IntArray, limits: Bounds, listed: IntArr
     ``divisors`` are those of :class:`Objective`, the others those of :meth:`Delay.against`.
     """
     lengths = duration.tolist()
-    weight = tuple(whole_weights(divisors, limits.end(lengths) if lengths else 0))
+    weight = tuple(integer_weights(divisors, limits.end(lengths) if lengths else 0))
     return Delay(weight=weight, bounds=limits, slack=0).against(limits, listed)
 
 

@@ -1,9 +1,9 @@
 """
-The placement part of pure CP's model: how many units of each job on each place, at all times.
+The placement part of pure CP's model: how many units of each job on each target, at all times.
 
 Remediani 2017, eq. 4.13 (``alternative``: every unit on exactly one node, and a node may hold
 several units of one job) and eq. 4.11 (a cumulative per node and kind), with a count for each job
-and place instead of an optional interval for each unit and node.
+and target instead of an optional interval for each unit and node.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.cp.capacity import Task, add_kind
+from cpsched.cp.capacity import CumulativeTask, add_kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cpsched.cp import cpsat
-    from cpsched.cp.places import Place, Requests
+    from cpsched.cp.targets import PlacementTarget, Requests
     from cpsched.util.types import BoolArray, IntArray
 
 
@@ -29,14 +29,14 @@ class Placement:
     Attributes
     ----------
     count
-        Units by (job, place position).
+        Units by (job, target position).
     """
 
     def __init__(
         self,
         model: cpsat.CpModel,
         requests: Requests,
-        places: Sequence[Place],
+        targets: Sequence[PlacementTarget],
         start: Sequence[cpsat.IntVar],
         duration: Sequence[int],
         handle: Sequence[int],
@@ -44,7 +44,7 @@ class Placement:
         self.count: dict[tuple[int, int], cpsat.IntVar] = {}
         self._model = model
         self._requests = requests
-        self._places = places
+        self._targets = targets
         self._start = start
         self._duration = duration
         self._handle = handle
@@ -52,14 +52,14 @@ class Placement:
             model.new_fixed_size_interval_var(variable, length, "")
             for variable, length in zip(start, duration, strict=True)
         ]
-        #: Whether a job uses a place, where its request makes that matter.
+        #: Whether a job uses a target, where its request makes that matter.
         self._used: dict[tuple[int, int], cpsat.IntVar] = {}
         # For the hints: units on each node of even splits, and where runs begin, as (variable,
-        # place, place before).
+        # target, target before).
         self._each: dict[int, cpsat.IntVar] = {}
         self._rises: dict[int, list[tuple[cpsat.IntVar, int, int]]] = {}
         self._exact = True
-        # As lists: these are asked for at every place.
+        # As lists: these are asked for at every target.
         self._unit: list[list[int]] = requests.unit.tolist()
         self._exclusive: list[bool] = requests.exclusive.tolist()
         self._once: list[bool] = (requests.exclusive | requests.per_node.any(axis=1)).tolist()
@@ -72,34 +72,36 @@ class Placement:
         self._add_even()
         self._add_contiguous()
         self._add_symmetry()
-        for position in range(len(self._places)):
+        for position in range(len(self._targets)):
             self._add_capacity(position, capacity_of, horizon)
         return self._exact
 
     def _add_counts(self, plain: BoolArray) -> None:
-        """x_ip in [0, most], sum_p x_ip = units_i."""
+        """x_ip in [0, max_units], sum_p x_ip = units_i."""
         of_job: list[list[cpsat.IntVar]] = [[] for _ in self._start]
         units = self._requests.units.tolist()
         bounded = (~plain).tolist()
-        for position, place in enumerate(self._places):
-            for job, most in zip(place.jobs, place.most, strict=True):
-                count = self._model.new_int_var(0, most, f"units_{self._handle[job]}_{position}")
+        for position, target in enumerate(self._targets):
+            for job, max_units in zip(target.jobs, target.max_units, strict=True):
+                count = self._model.new_int_var(
+                    0, max_units, f"units_{self._handle[job]}_{position}"
+                )
                 self.count[job, position] = count
                 of_job[job].append(count)
                 if bounded[job]:
-                    self._add_used(job, position, count, most)
+                    self._add_used(job, position, count, max_units)
         for job, counts in enumerate(of_job):
             self._model.add(sum(counts) == units[job])
 
-    def _add_used(self, job: int, position: int, count: cpsat.IntVar, most: int) -> None:
+    def _add_used(self, job: int, position: int, count: cpsat.IntVar, max_units: int) -> None:
         """u_ip = 1 where x_ip is at least 1."""
-        if most == 1:
+        if max_units == 1:
             self._used[job, position] = count
             return
         used = self._model.new_bool_var(f"used_{self._handle[job]}_{position}")
         self._used[job, position] = used
         self._model.add(count >= used)
-        self._model.add(count <= most * used)
+        self._model.add(count <= max_units * used)
 
     def _add_bounds(self, plain: BoolArray) -> None:
         """nodes_min_i <= sum_p u_ip <= nodes_max_i."""
@@ -115,7 +117,7 @@ class Placement:
         return [used for (owner, _), used in self._used.items() if owner == job]
 
     def _add_even(self) -> None:
-        """x_ip = e_i on every place of a job that splits evenly."""
+        """x_ip = e_i on every target of a job that splits evenly."""
         for job in np.flatnonzero(self._requests.even).tolist():
             units = int(self._requests.units[job])
             each = self._model.new_int_var(1, units, f"each_{self._handle[job]}")
@@ -128,7 +130,7 @@ class Placement:
     def _add_contiguous(self) -> None:
         """A run begins at most once along the line: sum_n max(u_n - u_(n-1), 0) <= 1."""
         for job in np.flatnonzero(self._requests.contiguous).tolist():
-            # Every place the job can use is a single node, and places are in order of nodes.
+            # Every target the job can use is a single node, and targets are in order of nodes.
             own = [position for owner, position in self._used if owner == job]
             rises: list[tuple[cpsat.IntVar, int, int]] = []
             before = -1
@@ -146,47 +148,49 @@ class Placement:
             self._rises[job] = [item for item in rises if item[2] >= 0]
 
     def _node(self, position: int) -> int:
-        return int(self._places[position].nodes[0])
+        return int(self._targets[position].nodes[0])
 
     def _add_symmetry(self) -> None:
         """Of identical nodes, the first job that can use them has no more on a later one."""
-        for position, place in enumerate(self._places):
-            if place.after is not None:
-                job = place.jobs[0]
-                self._model.add(self.count[job, place.after] >= self.count[job, position])
+        for position, target in enumerate(self._targets):
+            if target.after is not None:
+                job = target.jobs[0]
+                self._model.add(self.count[job, target.after] >= self.count[job, position])
 
     def _add_capacity(self, position: int, capacity_of: IntArray, horizon: int) -> None:
-        """A cumulative for each kind that can run short at a place."""
-        place = self._places[position]
-        times = place.times.tolist()
+        """A cumulative for each kind that can run short at a target."""
+        target = self._targets[position]
+        times = target.times.tolist()
         counted = [
-            (job, most, *self._presence(job, position, most))
-            for job, most in zip(place.jobs, place.most, strict=True)
+            (job, max_units, *self._presence(job, position, max_units))
+            for job, max_units in zip(target.jobs, target.max_units, strict=True)
         ]
         once = [
             (job, self._optional(job, self._used[job, position]))
-            for job in place.jobs
+            for job in target.jobs
             if self._once[job]
         ]
-        for kind in place.kinds:
-            tasks: list[Task] = []
-            for job, most, interval, units in counted:
-                need = 1 if place.pool else self._unit[job][kind]
+        for kind in target.kinds:
+            tasks: list[CumulativeTask] = []
+            for job, max_units, interval, units in counted:
+                need = 1 if target.pool else self._unit[job][kind]
                 if need and not self._exclusive[job]:
-                    tasks.append(Task(interval, need, most, units))
+                    tasks.append(CumulativeTask(interval, need, max_units, units))
             for job, interval in once:
                 alone = self._exclusive[job]
-                whole = capacity_of[self._node(position)] if alone else self._requests.per_node[job]
-                if whole[kind]:
-                    tasks.append(Task(interval, int(whole[kind])))
-            self._exact &= add_kind(self._model, tasks, times, place.level[:, kind], horizon)
+                amounts = (
+                    capacity_of[self._node(position)] if alone else self._requests.per_node[job]
+                )
+                if amounts[kind]:
+                    tasks.append(CumulativeTask(interval, int(amounts[kind])))
+            self._exact &= add_kind(self._model, tasks, times, target.level[:, kind], horizon)
 
     def _presence(
-        self, job: int, position: int, most: int
+        self, job: int, position: int, max_units: int
     ) -> tuple[cpsat.IntervalVar, cpsat.IntVar | None]:
-        """Return a job's interval at a place, and its units; None: one, if it is present."""
+        """Return a job's interval at a target, and its units; None: one, if it is present."""
         count = self.count[job, position]
-        return (self._interval[job], count) if most > 1 else (self._optional(job, count), None)
+        return (self._interval[job], count) if max_units > 1 else (self._optional(job, count), None)
 
     def _optional(self, job: int, presence: cpsat.IntVar) -> cpsat.IntervalVar:
         return self._model.new_optional_fixed_size_interval_var(
@@ -195,8 +199,8 @@ class Placement:
 
     def hints(self, takes: IntArray) -> list[tuple[cpsat.IntVar, int]]:
         """Return every variable of the placement and its value in a plan, units by (job, node)."""
-        on_place = [takes[:, place.nodes].sum(axis=1).tolist() for place in self._places]
-        value = {(job, position): on_place[position][job] for job, position in self.count}
+        on_target = [takes[:, target.nodes].sum(axis=1).tolist() for target in self._targets]
+        value = {(job, position): on_target[position][job] for job, position in self.count}
         hints = [(variable, value[key]) for key, variable in self.count.items()]
         hints += [
             (used, int(value[key] > 0))

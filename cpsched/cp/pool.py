@@ -15,7 +15,7 @@ import numpy as np
 
 from cpsched.cp import capacity
 from cpsched.cp.objective import bounds, delay
-from cpsched.cp.solve import Candidate, Problem
+from cpsched.cp.solve import Candidate, DecisionProblem
 from cpsched.dispatch.pooled import free_now, free_over_time, given_back, pooled_demand
 from cpsched.kernels import pool
 
@@ -42,24 +42,24 @@ class Limit(NamedTuple):
     ----------
     demand
         What each job of the decision takes, at least 0, shape ``(n,)``.
-    held
+    allocated
         What each running job holds until it ends, in the order of ``view.running``, shape ``(B,)``.
     capacity
         Of what. Running jobs that hold more than that are let run.
     """
 
     demand: IntArray
-    held: IntArray
+    allocated: IntArray
     capacity: int
 
     @property
     def free(self) -> int:
         """What is left now."""
-        return max(self.capacity - int(self.held.sum()), 0)
+        return max(self.capacity - int(self.allocated.sum()), 0)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Pool(Problem):
+class PoolProblem(DecisionProblem):
     """
     The waiting jobs of a decision on the machine as one pool; n jobs, R kinds, S segments.
 
@@ -84,8 +84,8 @@ class Pool(Problem):
     def alike(self) -> IntArray:
         """Numbers of groups of jobs that could change places in any plan, shape ``(n,)``."""
         weight, earliest = self.delay.weight, self.bounds.earliest
-        told_apart_by = np.column_stack([self.demand, self.duration, weight, earliest])
-        groups: IntArray = np.unique(told_apart_by, axis=0, return_inverse=True)[1]
+        distinguishing = np.column_stack([self.demand, self.duration, weight, earliest])
+        groups: IntArray = np.unique(distinguishing, axis=0, return_inverse=True)[1]
         return groups
 
     def improved(self, last: Mapping[int, int]) -> Self:
@@ -113,14 +113,14 @@ def pool_of(
     duration: IntArray,
     allocator: Allocator,
     limits: Sequence[Limit] = (),
-) -> Pool:
+) -> PoolProblem:
     """
     Return the pool problem of some waiting jobs, in order of priority.
 
     ``divisors`` and ``duration`` are those of :class:`~cpsched.cp.objective.Objective`. Jobs that
     could not start even on all that is up, with nothing running, are left out.
     """
-    back = np.column_stack([given_back(view), *(limit.held for limit in limits)])
+    back = np.column_stack([given_back(view), *(limit.allocated for limit in limits)])
     free = np.array([*free_now(view), *(limit.free for limit in limits)], dtype=np.int64)
     times, level = free_over_time(view, back, free)
     times -= view.now
@@ -137,7 +137,7 @@ def pool_of(
         )  # fmt: skip
     listed = _starts(np.arange(len(jobs)), duration, demand, times, level)
     within = bounds(duration, earliest, int(times[-1]))
-    return Pool(
+    return PoolProblem(
         jobs=jobs,
         duration=duration,
         demand=demand,
@@ -175,10 +175,10 @@ def add_pool(
         for variable, length in zip(start, duration, strict=True)
     ]
     seconds, exact = times.tolist(), True
-    for kind in capacity.binding_kinds(capacity.Asked.of(demand), level):
+    for kind in capacity.binding_kinds(capacity.TotalDemand.of(demand), level):
         tasks = [
-            capacity.Task(one, need)
-            for one, need in zip(interval, demand[:, kind].tolist(), strict=True)
+            capacity.CumulativeTask(task_interval, need)
+            for task_interval, need in zip(interval, demand[:, kind].tolist(), strict=True)
         ]
         exact &= capacity.add_kind(model, tasks, seconds, level[:, kind], horizon)
     return exact

@@ -37,7 +37,7 @@ class Candidate(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Problem(ABC):
+class DecisionProblem(ABC):
     """
     The waiting jobs of a decision; n jobs.
 
@@ -101,7 +101,7 @@ class BuiltModel(cpsat.HasModel):
 
 
 def answer(
-    problem: Problem, built: BuiltModel, limits: cpsat.Limits
+    problem: DecisionProblem, built: BuiltModel, limits: cpsat.SolverLimits
 ) -> tuple[Candidate, dict[str, float]]:
     """
     Solve a problem's model, and return the best plan known and the decision's statistics.
@@ -124,7 +124,7 @@ def answer(
         _check_value(built, solved, answered)
         if answered < value:
             best, value = built.read(starts, solved.values[count:]), answered
-        if solved.status is not cpsat.Status.OPTIMAL:
+        if solved.status is not cpsat.SolverStatus.OPTIMAL:
             # No job of it starts later than in the answer.
             again = problem.list_plan(np.argsort(starts, kind="stable"))
             if again.starts.min() >= 0 and built.value(again.starts) < value:
@@ -144,7 +144,7 @@ def _check_value(built: BuiltModel, solved: cpsat.Solved, value: int) -> None:
 
 def _stats(built: BuiltModel, solved: cpsat.Solved, listed: int, followed: int) -> dict[str, float]:
     # A model that leaves plans out proves nothing about them.
-    proven = built.exact and solved.status is cpsat.Status.OPTIMAL
+    proven = built.exact and solved.status is cpsat.SolverStatus.OPTIMAL
     bound = max(solved.bound, 0.0) if built.exact else 0.0
     gap = 0.0 if proven or not followed else (followed - bound) / followed
     return {

@@ -29,7 +29,7 @@ WRONGLY_INFEASIBLE = "wrongly_infeasible"
 #: Solver calls whose plan was better than the list plan and was followed.
 IMPROVED = "improved"
 #: Decisions in which the order of the last plan gave a better list plan than the priority did.
-KEPT = "kept"
+LAST_ORDER_KEPT = "kept"
 #: Sum over solver calls of ``(value - bound) / value`` of the plan followed, where value is the
 #: weighted delay beyond the second each job could start at on its own; 0 where proven optimal.
 BOUND_GAP = "bound_gap"
@@ -44,12 +44,12 @@ MODELLED_JOBS = "modelled_jobs"
 POSTPONED = "postponed"
 #: Jobs that started although not planned for now.
 FILLED = "filled"
-#: Decisions of ``cp`` whose exact model would have had too many counts of units on places.
+#: Decisions of ``cp-nodes`` whose exact model would have had too many counts of units on places.
 WINDOW_SHORTENED = "window_shortened"
 
 # --- plan ----------------------------------------------------------------------------------------
 
-#: Decisions of ``plan`` where something fits and not all does.
+#: Decisions of ``lookahead`` where something fits and not all does.
 PLANNED = "planned"
 #: Plans of the whole queue that were made to choose from.
 PLANS = "plans_made"
@@ -76,14 +76,14 @@ SEARCHED = "searched"
 
 def of_solve(solved: cpsat.Solved, num_jobs: int) -> dict[str, float]:
     """Return the statistics of one solver call with a number of jobs in the model."""
-    cut_short = solved.status in (cpsat.Status.FEASIBLE, cpsat.Status.UNKNOWN)
-    wrong = {WRONGLY_INFEASIBLE: 1} if solved.status is cpsat.Status.INFEASIBLE else {}
+    cut_short = solved.status in (cpsat.SolverStatus.FEASIBLE, cpsat.SolverStatus.UNKNOWN)
+    wrong = {WRONGLY_INFEASIBLE: 1} if solved.status is cpsat.SolverStatus.INFEASIBLE else {}
     return {
         SOLVER_CALLS: 1,
         MODELLED_JOBS: num_jobs,
-        PROVEN_OPTIMAL: int(solved.status is cpsat.Status.OPTIMAL),
+        PROVEN_OPTIMAL: int(solved.status is cpsat.SolverStatus.OPTIMAL),
         LIMIT_HITS: int(cut_short),
-        NO_SOLUTION: int(solved.status is cpsat.Status.UNKNOWN),
+        NO_SOLUTION: int(solved.status is cpsat.SolverStatus.UNKNOWN),
         DETERMINISTIC_TIME: solved.deterministic,
         **wrong,
     }

@@ -181,8 +181,8 @@ class Allocator:
         columns = view.waiting.store.columns
         # Dispatchers of others may name them in lists.
         nodes, units = np.asarray(nodes), np.asarray(units)
-        whole = np.issubdtype(nodes.dtype, np.integer) and np.issubdtype(units.dtype, np.integer)
-        inside = whole and bool(((nodes >= 0) & (nodes < len(self.capacity))).all())
+        integral = np.issubdtype(nodes.dtype, np.integer) and np.issubdtype(units.dtype, np.integer)
+        inside = integral and bool(((nodes >= 0) & (nodes < len(self.capacity))).all())
         if not inside or len(nodes) != len(units) or len(np.unique(nodes)) != len(nodes):
             raise DispatchError(f"a plan's nodes are {nodes} and the units on them {units}")
         if (units < 1).any() or units.sum() != columns.item(row, c.UNITS):
@@ -219,10 +219,10 @@ class BestFit(Allocator):
     policy = placing.BEST_FIT
 
 
-class Consolidate(Allocator):
+class Pack(Allocator):
     """The busiest node first, so that whole nodes stay free."""
 
-    name = "consolidate"
+    name = "pack"
     policy = placing.CONSOLIDATE
 
 
@@ -237,21 +237,21 @@ class Balanced(Allocator):
     policy = placing.BALANCED
 
 
-class Frugal(Allocator):
+class SpareScarce(Allocator):
     """
     The busiest node first, among those whose use takes least from other jobs.
 
     Nodes are ordered by the number of kinds that they have, that others lack and that the job does
     not ask for (GPUs, MICs); then by the number of kinds of which more is free than every node has,
     if a unit of the job would fit in that (such as a GPU, or large memory); then as by
-    ``consolidate``.
+    ``pack``.
     """
 
-    name = "frugal"
+    name = "spare-scarce"
     policy = placing.FRUGAL
 
 
-class LeastLoss(Allocator):
+class Fgd(Allocator):
     """
     The nodes whose use takes least room from what waiting and running jobs ask for.
 
@@ -261,7 +261,7 @@ class LeastLoss(Allocator):
     which weighs the typical requests of past jobs by their frequency alone.
     """
 
-    name = "least-loss"
+    name = "fgd"
     policy = int(placing.LEAST_LOSS)
     looks_at_jobs = True
 
@@ -269,9 +269,9 @@ class LeastLoss(Allocator):
         """Note what is asked for, and return the order."""
         store, kinds = view.waiting.store, self.capacity.shape[1]
         rows = np.concatenate([view.waiting.rows, view.running.rows])
-        shape, units, most = store.columns[rows][:, [c.SHAPE, c.UNITS, c.NODES_MAX]].T
+        shape, units, nodes_max = store.columns[rows][:, [c.SHAPE, c.UNITS, c.NODES_MAX]].T
         # What a node is asked for at least: a job on few nodes needs room for several units.
-        together = np.minimum(-(-units // np.minimum(most, units)), _TOGETHER - 1)
+        together = np.minimum(-(-units // np.minimum(nodes_max, units)), _TOGETHER - 1)
         code, which = np.unique(shape * _TOGETHER + together, return_inverse=True)
         shape, together = np.divmod(code, _TOGETHER)
         request = store.shapes[shape, c.SHAPE_REQUEST :]
@@ -280,11 +280,11 @@ class LeastLoss(Allocator):
         # Once for how much is asked for, and once for how much is lost where that is.
         weight = np.bincount(which, units, len(code)) / together * share**2
         first = np.argsort(-weight, kind="stable")[: pass_state.ASKED_FOR]
-        asked = self.memory.worth[kinds:].reshape(-1, 3)
-        asked[:] = 0
-        asked[: len(first), 0] = shape[first]
-        asked[: len(first), 1] = together[first]
-        asked[: len(first), 2] = weight[first] / max(weight.max(initial=0), 1e-300) * _WEIGHT
+        requested = self.memory.worth[kinds:].reshape(-1, 3)
+        requested[:] = 0
+        requested[: len(first), 0] = shape[first]
+        requested[: len(first), 1] = together[first]
+        requested[: len(first), 2] = weight[first] / max(weight.max(initial=0), 1e-300) * _WEIGHT
         return np.int64(self.policy)
 
 

@@ -86,7 +86,7 @@ def _check_planned(dispatcher: Any, planned: Any) -> None:
     if not isinstance(planned, PlannedStarts):
         refuse(dispatcher, "decide", f"planned_starts={repr_of(planned)}", "PlannedStarts or None")
     try:
-        handles, starts = ([index(one) for one in part] for part in planned[:2])
+        handles, starts = ([index(number) for number in part] for part in planned[:2])
         same = len(handles) == len(starts)
     except TypeError:
         same = False

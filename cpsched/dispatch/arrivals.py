@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cpsched.util.types import IntArray
 
 
-class Arrivals(NamedTuple):
+class RepeatedArrivals(NamedTuple):
     """
     Jobs as they may arrive: those submitted last, once more from now on; n jobs.
 
@@ -67,12 +67,12 @@ class RecentArrivals:
         self._known = [*self._known, *rows][-self._number - 1 :]
         self._last = int(times[-1, 0])
 
-    def again(self, now: int, num_kinds: int) -> Arrivals:
+    def again(self, now: int, num_kinds: int) -> RepeatedArrivals:
         """Return the last arrivals as if they came again, from the second after now on."""
         times, demand = self._columns(num_kinds)
         # The first only says how long before the second it came.
         submit, estimate = times[1:].T.copy()
-        return Arrivals(submit - times[:1, 0] + now + 1, estimate, demand[1:])
+        return RepeatedArrivals(submit - times[:1, 0] + now + 1, estimate, demand[1:])
 
     def _columns(self, num_kinds: int) -> tuple[IntArray, IntArray]:
         """Return what is known of all, oldest first."""

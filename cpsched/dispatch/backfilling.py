@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import ALL, decision_of, easy_pass, plan_pass, with_plan
 from cpsched.dispatch.priority import make_priority
-from cpsched.dispatch.shadow import PLAN
+from cpsched.dispatch.shadow import PREDICTED
 from cpsched.errors import check_least
 from cpsched.kernels import easy
 
@@ -34,38 +34,36 @@ class Easy(LearningDispatcher):
 
     Parameters
     ----------
-    priority
+    order
         Order of the queue, which also decides which job gets the reservation.
     backfill
         Order in which jobs are backfilled (``sjf`` = EASY-SJBF); the queue's own order by default.
     allocator
         Name of the allocator.
-    reserve
-        The runtimes used for the reservation: ``plan``, ``bound`` or ``requested``; running jobs
-        are expected to end by them, and backfilled jobs must end by them; see
+    estimate
+        The runtimes used for the reservation: ``predicted``, ``upper`` or ``requested``;
+        running jobs are expected to end by them, and backfilled jobs must end by them; see
         :class:`~cpsched.dispatch.shadow.ReservationView`.
     """
 
     name = "easy"
     family = "backfilling"
     rule = easy.EASY
-    good_for = (
-        "a baseline; low slowdowns for little computing with priority=urgency,reserve=requested"
-    )
+    good_for = "a baseline; low slowdowns for little computing with order=wsept,estimate=requested"
     goes_wrong_when = (
         "many jobs are short and the order is fifo; with another order a few wait longer"
     )
 
     def __init__(
         self,
-        priority: str = "fifo",
+        order: str = "fifo",
         backfill: str | None = None,
         allocator: str = "first-fit",
-        reserve: str = PLAN,
+        estimate: str = PREDICTED,
     ) -> None:
-        orders = (priority, backfill) if backfill else (priority,)
+        orders = (order, backfill) if backfill else (order,)
         super().__init__(
-            *(make_priority(name) for name in orders), allocator=allocator, reserve=reserve
+            *(make_priority(name) for name in orders), allocator=allocator, estimate=estimate
         )
 
     def choose(self, view: View) -> Decision:
@@ -81,14 +79,14 @@ class Conservative(LearningDispatcher):
 
     Parameters
     ----------
-    priority
+    order
         Order in which jobs are planned.
     depth
         How many waiting jobs get a reservation; all by default.
     allocator
         Name of the allocator.
-    reserve
-        Which runtimes reservations are made of: ``plan``, ``bound`` or ``requested``, see
+    estimate
+        Which runtimes reservations are made of: ``predicted``, ``upper`` or ``requested``, see
         :class:`~cpsched.dispatch.shadow.ReservationView`.
     """
 
@@ -99,13 +97,13 @@ class Conservative(LearningDispatcher):
 
     def __init__(
         self,
-        priority: str = "fifo",
+        order: str = "fifo",
         depth: int | None = None,
         allocator: str = "first-fit",
-        reserve: str = PLAN,
+        estimate: str = PREDICTED,
     ) -> None:
         check_least("depth", depth, 0, "all")
-        super().__init__(make_priority(priority), allocator=allocator, reserve=reserve)
+        super().__init__(make_priority(order), allocator=allocator, estimate=estimate)
         self.depth = ALL if depth is None else min(depth, ALL)
         if self.depth == 1:
             self.rule = easy.PLAIN

@@ -32,7 +32,7 @@ class WaitReason(StrEnum):
     NO_ROOM = "no-room"
     """It does not fit into what is free."""
     OTHERS_START = "others-start"
-    """It would fit, but jobs that start now take the room."""
+    """It would fit, but jobs that start now take the free capacity."""
     RESERVATION = "reservation"
     """It would fit, but would delay a job with a reservation."""
     ORDER = "order"

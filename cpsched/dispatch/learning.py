@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.contract import Dispatcher
-from cpsched.dispatch.likely import RuntimeHistory
-from cpsched.dispatch.priority import Fifo
+from cpsched.dispatch.priority import FifoOrder
 from cpsched.dispatch.queue_order import QueueOrder
-from cpsched.dispatch.shadow import PLAN, ReservationView
+from cpsched.dispatch.runtime_distribution import RuntimeHistory
+from cpsched.dispatch.shadow import PREDICTED, ReservationView
 from cpsched.errors import ConfigError
 from cpsched.model import columns as c
 from cpsched.model.decision import NOTHING
@@ -49,7 +49,7 @@ class LearningDispatcher(Dispatcher):
         Whether the dispatcher itself uses the history, which is also kept if a priority uses it.
     allocator
         Name of its allocator; None: it sets one itself, or has none.
-    reserve
+    estimate
         Which runtimes its reservations are made of, see
         :class:`~cpsched.dispatch.shadow.ReservationView`.
 
@@ -81,11 +81,11 @@ class LearningDispatcher(Dispatcher):
         *priorities: Priority,
         learns: bool = False,
         allocator: str | None = None,
-        reserve: str = PLAN,
+        estimate: str = PREDICTED,
     ) -> None:
         self.priorities = priorities
         self.queues = tuple(QueueOrder(priority) for priority in priorities)
-        self.reserving = ReservationView(reserve)
+        self.reserving = ReservationView(estimate)
         if allocator is not None:
             self.allocator = make_allocator(allocator)
         self.history = RuntimeHistory()
@@ -94,7 +94,7 @@ class LearningDispatcher(Dispatcher):
         self._learns = learns or any(priority.learns for priority in priorities)
         self.acts_when_idle = self._learns
         self._known_shapes: IntArray | None = None
-        self._sizes = Fifo()
+        self._sizes = FifoOrder()
 
     def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
         """Prepare the priorities and the allocator for a system."""
@@ -119,7 +119,7 @@ class LearningDispatcher(Dispatcher):
             If a job asks for what this dispatcher cannot keep, see ``keeps_places``.
         """
         if not self.keeps_places:
-            self._check_places(view.waiting.store.shapes)
+            self._check_locality(view.waiting.store.shapes)
         if not self._learns:
             return self.choose(view)
         self.history.note_ends(view)
@@ -131,7 +131,7 @@ class LearningDispatcher(Dispatcher):
         self.history.note_starts(view, decision)
         return decision
 
-    def _check_places(self, shapes: IntArray) -> None:
+    def _check_locality(self, shapes: IntArray) -> None:
         """Refuse requests that constrain the relative placement of a job's nodes."""
         if shapes is not self._known_shapes:
             if shapes[:, c.SHAPE_SEGMENT : c.SHAPE_REQUEST].any():

@@ -106,14 +106,14 @@ def plan_pass(
 def decision_of(view: View, packed: IntArray) -> Decision:
     """Return the decision a kernel's pass amounts to; its head becomes a plan of one job."""
     number = packed.item
-    count, used, held = number(0), number(1), number(4)
-    if not (count or held):
+    count, used, num_nodes = number(0), number(1), number(4)
+    if not (count or num_nodes):
         return NOTHING
     columns = view.waiting.store.columns
     plan = None
-    if held:
+    if num_nodes:
         handle = columns.item(number(2), c.HANDLE)
-        plan = PlannedStarts((handle,), (number(3),), {handle: packed[-held:]})
+        plan = PlannedStarts((handle,), (number(3),), {handle: packed[-num_nodes:]})
     if not count:
         return Decision((), plan)
     at = start_log.HEADER + 2 * count + 1
@@ -121,7 +121,7 @@ def decision_of(view: View, packed: IntArray) -> Decision:
     end = middle + used
     node = packed[at:middle]
     units = packed[middle:end]
-    amount = packed[end : len(packed) - held].reshape(used, -1)
+    amount = packed[end : len(packed) - num_nodes].reshape(used, -1)
     if count == 1:
         handle = columns.item(number(start_log.HEADER), c.HANDLE)
         return Decision((Start(handle, Allocation(node, units, amount)),), plan)

@@ -33,8 +33,8 @@ def pooled_demand(view: View, jobs: JobTable, allocator: Allocator) -> IntArray:
         shape = int(shapes[row])
         if shape not in known:
             known[shape] = _on_empty_nodes(view, shape, allocator)
-        most, smallest = known[shape]
-        nodes = max(int(nodes_min[row]), -(-int(units[row]) // most))
+        max_units, smallest = known[shape]
+        nodes = max(int(nodes_min[row]), -(-int(units[row]) // max_units))
         demand[row] += nodes * per_node[row]
         if exclusive[row]:
             demand[row] = np.maximum(demand[row], nodes * smallest)

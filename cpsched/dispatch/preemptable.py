@@ -63,9 +63,9 @@ class PreemptionRules(ABC):
     def acts(self, jobs: JobTable) -> list[Act]:
         """Return what may be done to each job."""
 
-    def allows(self, asking: int, running: int) -> bool:
+    def allows(self, requesting: int, running: int) -> bool:
         """Say whether jobs of one standing may preempt those of another."""
-        return running < asking
+        return running < requesting
 
     def order(self, jobs: RunningTable) -> IntArray:
         """Return in which order jobs are preempted, as positions: low tiers, then the youngest."""
@@ -143,37 +143,37 @@ class Candidates:
         """Whether any job may be preempted."""
         return bool(self._able)
 
-    def take(self, some: Sequence[int]) -> None:
+    def take(self, positions: Sequence[int]) -> None:
         """Mark some as preempted, so that they are not used again."""
-        self._able = [at for at in self._able if at not in some]
+        self._able = [at for at in self._able if at not in positions]
 
     def positions(self, handles: Sequence[int]) -> list[int]:
         """Return the positions of those of some jobs that run."""
         return [at for at, handle in enumerate(self._handle) if handle in handles]
 
-    def handles(self, some: Sequence[int]) -> tuple[int, ...]:
+    def handles(self, positions: Sequence[int]) -> tuple[int, ...]:
         """Return the handles of some."""
-        return tuple(self._handle[at] for at in some)
+        return tuple(self._handle[at] for at in positions)
 
-    def modes(self, some: Sequence[int]) -> list[Preempt]:
+    def modes(self, positions: Sequence[int]) -> list[Preempt]:
         """Return what may be done to each of some."""
-        return [self._acts[at].mode for at in some]
+        return [self._acts[at].mode for at in positions]
 
-    def grace(self, some: Sequence[int]) -> int:
+    def grace(self, positions: Sequence[int]) -> int:
         """Return for how many seconds some run on after the notice: all as long as any."""
-        return max((self._acts[at].grace for at in some), default=0)
+        return max((self._acts[at].grace for at in positions), default=0)
 
-    def changed(self, some: Sequence[int]) -> bool:
+    def changed(self, positions: Sequence[int]) -> bool:
         """Say whether one of some started or was resized in this second, and has to stay in it."""
-        return bool((self._running.since[list(some)] == self._now).any())
+        return bool((self._running.since[list(positions)] == self._now).any())
 
-    def without(self, some: Sequence[int], free: IntArray) -> IntArray:
+    def without(self, positions: Sequence[int], free: IntArray) -> IntArray:
         """Return what each node has to give once some have left, shape ``(N, R)``."""
-        room = free.copy()
-        for at in some:
+        remaining = free.copy()
+        for at in positions:
             node, _, amount = self._running.allocation(at)
-            room[node] += amount
-        return room
+            remaining[node] += amount
+        return remaining
 
 
 def fewest(able: Sequence[int], fits: Callable[[Sequence[int]], bool]) -> list[int] | None:
@@ -197,17 +197,17 @@ def fewest(able: Sequence[int], fits: Callable[[Sequence[int]], bool]) -> list[i
     """
     if not fits(able):
         return None
-    for one in able:
-        if fits([one]):
-            return [one]
+    for candidate in able:
+        if fits([candidate]):
+            return [candidate]
     low, high = 1, len(able)
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if fits(able[:middle]) else (middle + 1, high)
     chosen = list(able[:high])
     # The last one is needed: without it the beginning is not enough.
-    for one in chosen[-2::-1]:
-        fewer = [other for other in chosen if other != one]
+    for candidate in chosen[-2::-1]:
+        fewer = [kept_candidate for kept_candidate in chosen if kept_candidate != candidate]
         if fits(fewer):
             chosen = fewer
     return chosen

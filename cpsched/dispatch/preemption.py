@@ -39,7 +39,7 @@ _ACTIONS: Mapping[str, type[Kill | Requeue | Suspend]] = {
 PREEMPTED = "preempted"
 
 
-class Claim(NamedTuple):
+class PreemptionClaim(NamedTuple):
     """
     Room that is being made for a waiting job.
 
@@ -88,7 +88,7 @@ class Preemption(Wrapper):
         self._placer = self.allocator or make_allocator("first-fit")
         self._queues: PreemptionRules = QueueRules({})
         #: By handle of the waiting job.
-        self._claims: dict[int, Claim] = {}
+        self._claims: dict[int, PreemptionClaim] = {}
 
     def reset(self, system: System, seed: int) -> None:
         """Prepare for a system."""
@@ -122,8 +122,8 @@ class Preemption(Wrapper):
                 # Those that it leaves waiting may have others leave.
                 more = level != levels[-1] or candidates.below(levels[0])
                 return decision._replace(again_at=view.now) if more else self._woken(view, decision)
-            asking = view.waiting.rows[left & (tier == level)]
-            actions = self._make_room(view, candidates, asking, free)
+            waiting_rows = view.waiting.rows[left & (tier == level)]
+            actions = self._free_capacity(view, candidates, waiting_rows, free)
             if actions:
                 return _at_once(view, actions)
         return self._woken(view, decision)
@@ -138,11 +138,11 @@ class Preemption(Wrapper):
         decision = self.inner.decide(shown)
         while candidates and not decision.actions:
             order, may = self.inner.ranking(shown), self.inner.considered(shown)
-            asking = shown.waiting.rows if order is None else order
+            waiting_rows = shown.waiting.rows if order is None else order
             if may is not None:
-                asking = asking[np.isin(asking, may)]
+                waiting_rows = waiting_rows[np.isin(waiting_rows, may)]
             num_claims = len(self._claims)
-            actions = self._make_room(view, candidates, frozen(asking), free, most=1)
+            actions = self._free_capacity(view, candidates, frozen(waiting_rows), free, limit=1)
             if actions:
                 return _at_once(view, actions)
             if len(self._claims) == num_claims:
@@ -157,17 +157,20 @@ class Preemption(Wrapper):
 
     def shown(self, view: View) -> View:
         """Return the view without the room that is kept for jobs."""
-        free, _ = self._without_kept(view, self._candidates(view))
+        free, _ = self._without_reserved(view, self._candidates(view))
         return _shown(view, np.ones(len(view.waiting), dtype=np.bool_), free)
 
     def reservations(self, view: View, decision: Decision) -> Sequence[Reservation]:
         """Return what is kept for jobs, and what the other dispatcher reserves."""
-        kept = [
+        own = [
             Reservation(handle, max(claim.second, view.now + 1), claim.nodes, claim.units)
             for handle, claim in self._claims.items()
         ]
         others = super().reservations(view, decision)
-        return [*kept, *(one for one in others if one.handle not in self._claims)]
+        return [
+            *own,
+            *(reservation for reservation in others if reservation.handle not in self._claims),
+        ]
 
     def _candidates(self, view: View) -> Candidates:
         """Return the running jobs that may be preempted, except those with a notice."""
@@ -179,44 +182,46 @@ class Preemption(Wrapper):
     def _keep_promises(self, view: View, candidates: Candidates) -> tuple[IntArray, list[Action]]:
         """Return what nodes have for all others, and who starts or leaves as was promised."""
         row_of = _rows(view)
-        self._claims = {handle: one for handle, one in self._claims.items() if handle in row_of}
-        free, kept = self._without_kept(view, candidates)
+        self._claims = {
+            handle: own_claim for handle, own_claim in self._claims.items() if handle in row_of
+        }
+        free, reserved = self._without_reserved(view, candidates)
         actions: list[Action] = []
         for handle, claim in list(self._claims.items()):
             row, leaving = row_of[handle], candidates.positions(claim.leaving)
-            free += kept[handle]
+            free += reserved[handle]
             due = claim.second <= view.now and not candidates.changed(leaving)
             if self._placer.place(view, row, free) is not None:
                 leaving = []
             elif not due:
-                free -= kept[handle]
+                free -= reserved[handle]
                 continue
             # If the nodes have changed, the job may ask for others.
             del self._claims[handle]
             actions += self._swap(view, candidates, row, leaving, free)
         return free, actions
 
-    def _make_room(
+    def _free_capacity(
         self,
         view: View,
         candidates: Candidates,
-        asking: IntArray,
+        waiting_rows: IntArray,
         free: IntArray,
-        most: int | None = None,
+        limit: int | None = None,
     ) -> list[Action]:
-        """Make room for jobs (rows), ``most`` at most, in order; return what is done at once."""
+        """Make room for jobs (rows), ``limit`` at most, in order; return what is done at once."""
         now = view.now
         actions: list[Action] = []
         num_served = 0
         hopeless: set[tuple[int, int]] = set()
-        jobs = JobTable(view.waiting.store, asking)
+        jobs = JobTable(view.waiting.store, waiting_rows)
         kinds, levels = jobs.distinct()[0].tolist(), self._queues.tier(jobs).tolist()
         for row, handle, *kind in zip(
-            asking.tolist(), jobs.handle.tolist(), kinds, levels, strict=True
+            waiting_rows.tolist(), jobs.handle.tolist(), kinds, levels, strict=True
         ):
             level = kind[1]
             urgent = level == self._queues.URGENT
-            if num_served == most:
+            if num_served == limit:
                 break
             if (kind[0], level) in hopeless:
                 continue
@@ -238,10 +243,12 @@ class Preemption(Wrapper):
                 continue
             allocation = self._placer.place(view, row, candidates.without(leaving, free))
             assert allocation is not None
-            claim = Claim(second, candidates.handles(leaving), allocation.node, allocation.units)
+            claim = PreemptionClaim(
+                second, candidates.handles(leaving), allocation.node, allocation.units
+            )
             candidates.take(leaving)
             self._claims[handle] = claim
-            free -= self._kept(view, row, claim, candidates, free)
+            free -= self._still_needed(view, row, claim, candidates, free)
         return actions
 
     def _fewest(
@@ -250,9 +257,9 @@ class Preemption(Wrapper):
         """Return the positions of few running jobs that make room for a job; None: none do."""
         able = candidates.below(level)
 
-        def fits(some: Sequence[int]) -> bool:
-            room = candidates.without(some, free)
-            return self._placer.place(view, row, room) is not None
+        def fits(positions: Sequence[int]) -> bool:
+            remaining = candidates.without(positions, free)
+            return self._placer.place(view, row, remaining) is not None
 
         return fewest(able, fits) if able else None
 
@@ -260,32 +267,35 @@ class Preemption(Wrapper):
         self, view: View, candidates: Candidates, row: int, leaving: list[int], free: IntArray
     ) -> list[Action]:
         """Start a job where others leave; do nothing where it does not fit. ``free`` follows."""
-        room = candidates.without(leaving, free)
-        allocation = self._placer.place(view, row, room)
+        remaining = candidates.without(leaving, free)
+        allocation = self._placer.place(view, row, remaining)
         if allocation is None:
             return []
-        free[:] = room
+        free[:] = remaining
         free[allocation.node] -= allocation.amount
         pairs = zip(candidates.modes(leaving), candidates.handles(leaving), strict=True)
         candidates.take(leaving)
         handle = view.waiting.store.columns.item(row, c.HANDLE)
-        return [*(_ACTIONS[mode](one) for mode, one in pairs), Start(handle, allocation)]
+        return [
+            *(_ACTIONS[mode](preempted) for mode, preempted in pairs),
+            Start(handle, allocation),
+        ]
 
-    def _without_kept(
+    def _without_reserved(
         self, view: View, candidates: Candidates
     ) -> tuple[IntArray, dict[int, IntArray]]:
         """Return what each node has for others, and what is reserved for each job."""
         row_of = _rows(view)
         free: IntArray = np.array(view.free)
-        kept = {}
+        reserved = {}
         for handle, claim in self._claims.items():
             if handle in row_of:
-                kept[handle] = self._kept(view, row_of[handle], claim, candidates, free)
-                free -= kept[handle]
-        return free, kept
+                reserved[handle] = self._still_needed(view, row_of[handle], claim, candidates, free)
+                free -= reserved[handle]
+        return free, reserved
 
-    def _kept(
-        self, view: View, row: int, claim: Claim, candidates: Candidates, free: IntArray
+    def _still_needed(
+        self, view: View, row: int, claim: PreemptionClaim, candidates: Candidates, free: IntArray
     ) -> IntArray:
         """Return what a job needs of what is free, beside what others will leave to it."""
         needed: IntArray = np.zeros_like(free)
@@ -294,8 +304,8 @@ class Preemption(Wrapper):
         node, _, amount = self._placer.allocation(view, row, takes)
         needed[node] = amount
         given = candidates.without(candidates.positions(claim.leaving), np.zeros_like(free))
-        kept: IntArray = np.clip(needed - given, 0, free)
-        return kept
+        needed_now: IntArray = np.clip(needed - given, 0, free)
+        return needed_now
 
     def _woken(self, view: View, decision: Decision) -> Decision:
         """Have us woken when the next jobs leave."""
@@ -317,7 +327,7 @@ class Preemption(Wrapper):
         super().restore(state)
         # Files keep no empty mapping.
         self._claims = {
-            int(handle): Claim(
+            int(handle): PreemptionClaim(
                 int(claim["second"]),
                 tuple(np.asarray(claim["leaving"]).tolist()),
                 np.array(claim["nodes"], dtype=np.int64),

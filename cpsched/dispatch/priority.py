@@ -18,16 +18,16 @@ from cpsched.dispatch.backlog import OVERDUE
 from cpsched.errors import ConfigError, check_range
 from cpsched.model.distinct import distinct_rows
 from cpsched.model.jobtable import JobTable
-from cpsched.util.spec import build
+from cpsched.util.spec import Seconds, build
 from cpsched.util.types import UNBOUNDED
 
 #: Of the share of the machine in urgency: with the whole of it wide jobs wait too long.
-SHARE_POWER = 0.5
+WIDTH_EXPONENT = 0.5
 #: Seconds of waiting from which on a wait costs much more than it slows a job down.
-PATIENCE = 43200
+AGING = 43200
 
 if TYPE_CHECKING:
-    from cpsched.dispatch.likely import RuntimeHistory
+    from cpsched.dispatch.runtime_distribution import RuntimeHistory
     from cpsched.model.jobstore import JobStore
     from cpsched.model.system import System
     from cpsched.model.view import View
@@ -121,8 +121,8 @@ class Priority(ABC):
             new = np.arange(self._known, store.size, dtype=np.int64)
             self._taken[new] = least_taken(JobTable(store, new), self._nodes)
             self._known = store.size
-        found: IntArray = self._taken[jobs.rows]
-        return found
+        taken: IntArray = self._taken[jobs.rows]
+        return taken
 
     def cores(self, jobs: JobTable) -> IntArray:
         """Return the cores (the first kind) each job takes at least, shape ``(n,)``."""
@@ -151,7 +151,7 @@ class Priority(ABC):
         return rows
 
 
-class Fifo(Priority):
+class FifoOrder(Priority):
     """Earlier submit first: table order."""
 
     name = "fifo"
@@ -167,7 +167,7 @@ class Fifo(Priority):
         return np.arange(len(jobs), dtype=np.int64)
 
 
-class Sjf(Priority):
+class SjfOrder(Priority):
     """Shortest predicted runtime first."""
 
     name = "sjf"
@@ -179,7 +179,7 @@ class Sjf(Priority):
         return (jobs.ranking_estimate,)
 
 
-class Ljf(Priority):
+class LjfOrder(Priority):
     """Longest predicted runtime first."""
 
     name = "ljf"
@@ -270,19 +270,19 @@ class Slowdown(WithDemand):
         return (-slowdown, self.demand(jobs))
 
 
-class Urgency(Priority):
+class Wsept(Priority):
     """
     What a second of waiting is expected to cost over what the job will take, higher first.
 
     Smith's rule (1956) over a job's likely runtimes, which come from how long the jobs ran that
-    have ended: see :meth:`cpsched.dispatch.likely.RuntimeHistory.urgency`.
+    have ended: see :meth:`cpsched.dispatch.runtime_distribution.RuntimeHistory.delay_costs`.
 
     Parameters
     ----------
-    patience
+    aging
         Seconds of waiting after which a wait costs much more than it slows a job down, see
-        ``docs/background/urgency.md``.
-    share
+        ``docs/background/wsept.md``.
+    width_exponent
         Exponent of the share of the machine that a job takes: 1 as in Smith's rule, where a job
         takes its share times its runtime; with less, wide jobs wait less, and with 0 as if all
         were equally wide.
@@ -292,35 +292,35 @@ class Urgency(Priority):
         widest before others; none: never.
     """
 
-    name = "urgency"
+    name = "wsept"
     learns = True
     history: RuntimeHistory
 
     def __init__(
         self,
-        patience: int = PATIENCE,
-        share: float = SHARE_POWER,
+        aging: Seconds = AGING,
+        width_exponent: float = WIDTH_EXPONENT,
         overdue: float | None = OVERDUE,
     ) -> None:
-        check_range("patience", patience, 1, 2**40)
-        check_range("share", share, 0, 1)
+        check_range("aging", aging, 1, 2**40)
+        check_range("width_exponent", width_exponent, 0, 1)
         check_overdue(overdue)
-        self.patience = patience
-        self.share = share
+        self.aging = aging
+        self.width_exponent = width_exponent
         self.overdue = overdue
 
     def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:
         """
-        Return the negative urgency, or minus infinity for overdue jobs, and the negative width.
+        Return the negative cost ratio, or minus infinity for overdue jobs, and the negative width.
 
         The widest overdue job is first: the system drains once for several, and the others start
         on what it leaves.
         """
         share = (self.taken(jobs) / self._capacity).max(axis=1, initial=0.0)
         waited, facts = now - jobs.submit, self.history.facts(jobs)
-        urgency = self.history.urgency(facts, share, waited, self.patience, self.share)
+        costs = self.history.delay_costs(facts, share, waited, self.aging, self.width_exponent)
         late = self.late(jobs)
-        return (np.where(late, -np.inf, -urgency.value), np.where(late, -share, 0.0))
+        return (np.where(late, -np.inf, -costs.value), np.where(late, -share, 0.0))
 
 
 def check_overdue(factor: float | None) -> None:
@@ -335,14 +335,14 @@ def least_taken(jobs: JobTable, nodes: IntArray) -> IntArray:
     per_node, exclusive = jobs.per_node, jobs.exclusive
     if not (per_node.any() or exclusive.any()):
         return amounts
-    most = units_a_node_holds(jobs, nodes)
-    fewest = np.maximum(jobs.nodes_min, -(-jobs.units // most))[:, None]
+    max_units = max_units_on_node(jobs, nodes)
+    fewest = np.maximum(jobs.nodes_min, -(-jobs.units // max_units))[:, None]
     amounts += fewest * per_node
-    whole = np.maximum(amounts, fewest * nodes.min(axis=0))
-    return np.where(exclusive[:, None] > 0, whole, amounts)
+    node_amounts = np.maximum(amounts, fewest * nodes.min(axis=0))
+    return np.where(exclusive[:, None] > 0, node_amounts, amounts)
 
 
-def units_a_node_holds(jobs: JobTable, nodes: IntArray) -> IntArray:
+def max_units_on_node(jobs: JobTable, nodes: IntArray) -> IntArray:
     """
     Return how many units of each job the node holds that holds most of them, at least 1.
 
@@ -352,8 +352,8 @@ def units_a_node_holds(jobs: JobTable, nodes: IntArray) -> IntArray:
         What the different nodes have, shape ``(K, R)``.
     """
     request, per_node = jobs.request, jobs.per_node
-    most = np.ones(len(jobs), dtype=np.int64)
+    max_units = np.ones(len(jobs), dtype=np.int64)
     for node in nodes:
         fit = np.where(request > 0, (node - per_node) // np.maximum(request, 1), UNBOUNDED)
-        most = np.maximum(most, fit.min(axis=1))
-    return most
+        max_units = np.maximum(max_units, fit.min(axis=1))
+    return max_units

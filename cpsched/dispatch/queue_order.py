@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.dispatch.passes import frozen
-from cpsched.dispatch.priority import Fifo
+from cpsched.dispatch.priority import FifoOrder
 from cpsched.kernels.arrays import all_marked
 from cpsched.model import columns as c
 from cpsched.model.jobtable import JobTable
@@ -40,7 +40,11 @@ class QueueOrder:
         self._priority = priority
         #: Whether jobs are taken as they wait.
         kind = type(priority)
-        self.is_fifo = (kind.order, kind.keys, kind.rows) == (Fifo.order, Fifo.keys, Fifo.rows)
+        self.is_fifo = (kind.order, kind.keys, kind.rows) == (
+            FifoOrder.order,
+            FifoOrder.keys,
+            FifoOrder.rows,
+        )
         self.forget()
 
     def forget(self) -> None:
@@ -50,7 +54,7 @@ class QueueOrder:
         #: Of :attr:`_rows`, most significant first.
         self._keys: tuple[AnyArray, ...] = ()
         #: Of each row of the store: whether it is among :attr:`_rows`.
-        self._kept: BoolArray = np.zeros(0, dtype=np.bool_)
+        self._is_ordered: BoolArray = np.zeros(0, dtype=np.bool_)
         self._last = -1
         self._reordered = 0
 
@@ -58,9 +62,11 @@ class QueueOrder:
         """Return the store's rows of the waiting jobs in order, read-only."""
         if self.is_fifo:
             return view.waiting.rows
-        return frozen(self._kept_rows(view) if self._priority.static else self._priority.rows(view))
+        return frozen(
+            self._ordered_rows(view) if self._priority.static else self._priority.rows(view)
+        )
 
-    def _kept_rows(self, view: View) -> IntArray:
+    def _ordered_rows(self, view: View) -> IntArray:
         """Bring the kept order up to date, and return it."""
         waiting = view.waiting
         store = waiting.store
@@ -70,11 +76,11 @@ class QueueOrder:
         # Rows are in submit order, so new ones follow the last one seen.
         new = waiting.rows[np.searchsorted(waiting.rows, self._last, side="right") :]
         self._drop(view, len(self._rows) + len(new) - len(waiting))
-        if len(store.columns) > len(self._kept):
-            self._kept = np.zeros(len(store.columns), dtype=np.bool_)
-            self._kept[self._rows] = True
+        if len(store.columns) > len(self._is_ordered):
+            self._is_ordered = np.zeros(len(store.columns), dtype=np.bool_)
+            self._is_ordered[self._rows] = True
         known = len(waiting) - len(new)
-        if len(self._rows) != known or not all_marked(waiting.rows, known, self._kept):
+        if len(self._rows) != known or not all_marked(waiting.rows, known, self._is_ordered):
             # The view leaves out jobs that wait, or has some the last one left out.
             self._keep(slice(0))
             new = waiting.rows
@@ -89,7 +95,7 @@ class QueueOrder:
         while first < gone and columns[self._rows[first], c.STATE] != c.WAITING:
             first += 1
         if first:
-            self._kept[self._rows[:first]] = False
+            self._is_ordered[self._rows[:first]] = False
             self._rows = self._rows[first:]
             self._keys = tuple(key[first:] for key in self._keys)
         if first < gone:
@@ -97,9 +103,9 @@ class QueueOrder:
 
     def _keep(self, which: slice | AnyArray) -> None:
         """Keep some of the rows."""
-        self._kept[self._rows] = False
+        self._is_ordered[self._rows] = False
         self._rows = self._rows[which]
-        self._kept[self._rows] = True
+        self._is_ordered[self._rows] = True
         self._keys = tuple(key[which] for key in self._keys)
 
     def _insert(self, view: View, new: IntArray) -> None:
@@ -118,5 +124,5 @@ class QueueOrder:
                 keys = tuple(np.concatenate(pair) for pair in zip(self._keys, keys, strict=True))
             order = np.lexsort(keys[::-1])
             self._rows, self._keys = self._rows[order], tuple(key[order] for key in keys)
-        self._kept[new] = True
+        self._is_ordered[new] = True
         self._last = int(view.waiting.rows[-1])

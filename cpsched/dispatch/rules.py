@@ -1,7 +1,7 @@
 """
 List schedulers: take jobs in an order, start what fits.
 
-``fifo``, ``sjf`` and ``ljf`` stop at the first job that does not fit; ``prb`` (Remediani 2017,
+``fifo``, ``sjf`` and ``ljf`` stop at the first job that does not fit; ``greedy`` (Remediani 2017,
 Algorithm 1) skips it and continues.
 """
 
@@ -38,8 +38,8 @@ class Fifo(LearningDispatcher):
     name = "fifo"
     family = "lists"
     good_for = "a reference: nobody is overtaken"
-    goes_wrong_when = "a large job is at the head: the machine drains for it, and all others wait"
-    order: ClassVar[type[Priority]] = priority.Fifo
+    goes_wrong_when = "a large job is at the head: the cluster drains for it, and all others wait"
+    order: ClassVar[type[Priority]] = priority.FifoOrder
     rule = event_loop.FIFO
 
     def __init__(self, allocator: str = "first-fit") -> None:
@@ -63,9 +63,9 @@ class Sjf(Fifo):
     name = "sjf"
     good_for = "a reference; short jobs whose runtimes are known"
     goes_wrong_when = (
-        "jobs are large or long, or runtimes are requested times: it drains the machine, too"
+        "jobs are large or long, or runtimes are requested times: it drains the cluster, too"
     )
-    order = priority.Sjf
+    order = priority.SjfOrder
 
 
 class Ljf(Fifo):
@@ -81,30 +81,30 @@ class Ljf(Fifo):
     name = "ljf"
     good_for = "a reference: the worst order for short jobs"
     goes_wrong_when = "there are short jobs: they wait behind all long ones"
-    order = priority.Ljf
+    order = priority.LjfOrder
 
 
-class Prb(LearningDispatcher):
+class Greedy(LearningDispatcher):
     """
     Priority rule-based: in order of priority, start every job that fits, skip the others.
 
-    Remediani 2017, Algorithm 1; with ``priority=slowdown`` it is the SDPRB of that thesis.
+    Remediani 2017, Algorithm 1; with ``order=slowdown`` it is the SDPRB of that thesis.
 
     Parameters
     ----------
-    priority
-        Name of the priority.
+    order
+        Name of the order.
     allocator
         Name of the allocator.
     """
 
-    name = "prb"
+    name = "greedy"
     family = "lists"
-    good_for = "low mean waits for little computing, with priority=slowdown"
+    good_for = "low mean waits for little computing, with order=slowdown"
     goes_wrong_when = "jobs are wide: nothing is reserved for them, and a few wait for weeks"
 
-    def __init__(self, priority: str = "expected-wait", allocator: str = "first-fit") -> None:
-        self.priority = make_priority(priority)
+    def __init__(self, order: str = "expected-wait", allocator: str = "first-fit") -> None:
+        self.priority = make_priority(order)
         super().__init__(self.priority, allocator=allocator)
 
     def reset(self, system: System, seed: int) -> None:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from cpsched.util.types import IntArray
 
 #: What reservations are made of: what is predicted, what is hardly exceeded, or the request.
-PLAN, BOUND, REQUESTED = "plan", "bound", "requested"
-_COLUMNS = {PLAN: c.RUNTIME_ESTIMATE, BOUND: c.RUNTIME_BOUND, REQUESTED: c.REQUESTED_TIME}
+PREDICTED, UPPER, REQUESTED = "predicted", "upper", "requested"
+_COLUMNS = {PREDICTED: c.RUNTIME_ESTIMATE, UPPER: c.RUNTIME_BOUND, REQUESTED: c.REQUESTED_TIME}
 
 #: How long a job runs, as asked for and as predicted.
 TIMES = (c.REQUESTED_TIME, c.RANKING_ESTIMATE, c.RUNTIME_ESTIMATE, c.RUNTIME_BOUND)
@@ -77,16 +77,16 @@ class Shadow:
             RunningTable(store, by_end, view.running.arena),
         )
 
-    def started(self, view: View, held: Mapping[int, Allocation]) -> View:
+    def started(self, view: View, allocations: Mapping[int, Allocation]) -> View:
         """
         Return a view in which some waiting jobs have started, to go on deciding with.
 
         Parameters
         ----------
-        held
+        allocations
             What these jobs hold, by row of the store. Without any it is the view itself.
         """
-        if not held:
+        if not allocations:
             return view
         running, source = view.running, view.waiting.store
         before = np.concatenate([view.waiting.rows, running.rows])
@@ -97,12 +97,12 @@ class Shadow:
             *source.columns[running.rows][:, [c.ALLOC_FIRST, c.ALLOC_COUNT]].T
         )
         free = view.free.copy()
-        for row, allocation in held.items():
+        for row, allocation in allocations.items():
             free[allocation.node] -= allocation.amount
             columns[row, c.ALLOC_FIRST] = arena.add(allocation)
             columns[row, c.ALLOC_COUNT] = len(allocation.node)
             columns[row, c.HELD_UNITS] = allocation.units.sum()
-        rows = np.array(list(held), dtype=np.int64)
+        rows = np.array(list(allocations), dtype=np.int64)
         columns[rows, c.STATE] = c.RUNNING
         columns[rows[:, None], [c.START, c.SINCE]] = view.now
         columns[rows, c.EXPECTED_END] = view.now + np.maximum(columns[rows, c.RUNTIME_ESTIMATE], 1)
@@ -136,18 +136,19 @@ class Shadow:
 
 class ReservationView:
     """
-    Shows kernels, which plan with ``plan`` and expected ends, a view for their reservations.
+    View for the reservations of kernels, which plan by runtime estimates and expected ends.
 
-    With ``plan`` that is the view itself. With ``bound`` it is one in which every waiting job is
-    planned for as long as its bound, and a running one is expected to end at its bound; where that
-    has passed, or the job is being cleaned up, when it is expected to end anyway. With
-    ``requested`` the same with requested times, or with predictions where these are longer.
+    With ``predicted`` that is the view itself. With ``upper`` it is one in which every waiting
+    job is planned for as long as its bound, and a running one is expected to end at its
+    bound; where that has passed, or the job is being cleaned up, when it is expected to end
+    anyway. With ``requested`` the same with requested times, or with predictions where these are
+    longer.
     Priorities, and whatever else jobs are ranked by, go by the view itself.
 
     Parameters
     ----------
     by
-        ``plan``, ``bound`` or ``requested``.
+        ``predicted``, ``upper`` or ``requested``.
 
     Raises
     ------
@@ -156,7 +157,7 @@ class ReservationView:
     """
 
     def __init__(self, by: str) -> None:
-        check_choice("reserve", by, _COLUMNS)
+        check_choice("estimate", by, _COLUMNS)
         self._column = _COLUMNS[by]
         #: Whether reservations are made of the runtime estimates, as everything else is.
         self.by_estimate = self._column == c.RUNTIME_ESTIMATE

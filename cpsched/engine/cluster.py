@@ -15,7 +15,7 @@ import numpy as np
 
 from cpsched.dispatch.answers import check_decision
 from cpsched.engine.encoder import JobEncoder, Request
-from cpsched.engine.machine import Machine
+from cpsched.engine.machine import ClusterState
 from cpsched.engine.maintenance import Maintenance
 from cpsched.engine.predicting import (
     Correction,
@@ -127,7 +127,7 @@ class Cluster:
         )
         self.correction = one_of(Correction, correction, "correction")
         self._ids: list[str] = []
-        self.machine = Machine(system, name_of or self._ids.__getitem__)
+        self.machine = ClusterState(system, name_of or self._ids.__getitem__)
         self.now = 0
         self._encoder = JobEncoder(system, self.machine.store, any_queue=any_queue)
         #: Whether anything has happened since the dispatcher was last asked.
@@ -318,7 +318,7 @@ class Cluster:
         self._ran_before[handle] = ran
         self._news = True
 
-    def ask(self, handle: int, units: int, now: int) -> None:
+    def request_resize(self, handle: int, units: int, now: int) -> None:
         """
         Report that a running evolving job requests a number of units, which need not be granted.
 
@@ -333,9 +333,11 @@ class Cluster:
         columns, name = self.machine.store.writable, self.machine.name(handle)
         if columns[handle, c.JOB_TYPE] != JobType.EVOLVING:
             raise ConfigError(f"job {name} asks for units while it runs, but it is not evolving")
-        least, most = columns[handle, c.UNITS_MIN], columns[handle, c.UNITS_MAX]
-        if not least <= units <= most:
-            raise ConfigError(f"job {name} asks for {units} units, it may have {least} to {most}")
+        units_min, units_max = columns[handle, c.UNITS_MIN], columns[handle, c.UNITS_MAX]
+        if not units_min <= units <= units_max:
+            raise ConfigError(
+                f"job {name} asks for {units} units, it may have {units_min} to {units_max}"
+            )
         columns[handle, c.WANTED_UNITS] = units
         self._news = True
 
@@ -690,5 +692,5 @@ class Cluster:
 
 def _sorted(values: Iterable[Any], width: int = 0) -> IntArray:
     """Return integers, or rows of so many, as a sorted array."""
-    found = np.array(sorted(values), dtype=np.int64)
-    return found.reshape(-1, width) if width else found
+    array = np.array(sorted(values), dtype=np.int64)
+    return array.reshape(-1, width) if width else array

@@ -132,14 +132,16 @@ class Request:
             "units_min": (1, self.units),
             "units_max": (self.units, UNBOUNDED),
         }
-        for key, (least, most) in {**_BOUNDS, **narrower}.items():
+        for key, (least, limit) in {**_BOUNDS, **narrower}.items():
             value = getattr(self, key)
             if value is not None or key not in _MAY_BE_OPEN:
-                _check_whole(key, value, least, most)
+                _check_integer(key, value, least, limit)
         for kind, amount in (*self.resources.items(), *self.per_node.items()):
-            _check_whole(kind, amount, 0, MAX_AMOUNT)
+            _check_integer(kind, amount, 0, MAX_AMOUNT)
         for kind, amount in self.per_node_max.items():
-            _check_whole(f"per_node_max of {kind}", amount, self.per_node.get(kind, 0), MAX_AMOUNT)
+            _check_integer(
+                f"per_node_max of {kind}", amount, self.per_node.get(kind, 0), MAX_AMOUNT
+            )
         for key, value, known in (
             ("split", self.split, _SPLITS),
             ("job_type", self.job_type, _JOB_TYPES),
@@ -209,7 +211,7 @@ class JobEncoder:
         self._check_feasible(relaxed, bounds)
         # Rigid jobs have no other size, whatever their bounds.
         rigid = request.job_type == JobType.RIGID.name.lower()
-        fewest, most = (
+        units_min, units_max = (
             request.units if rigid or bound is None else bound
             for bound in (request.units_min, request.units_max)
         )
@@ -226,8 +228,8 @@ class JobEncoder:
             "expected_wait": -1 if expected_wait is None else expected_wait,
             "restartable": request.restartable,
             "job_type": _JOB_TYPES[request.job_type],
-            "units_min": fewest,
-            "units_max": most,
+            "units_min": units_min,
+            "units_max": units_max,
             "serial": request.serial,
             "resize_cost": request.resize_cost,
             "urgent": request.urgent,
@@ -296,7 +298,7 @@ class JobEncoder:
                 f"is {unknown!r}, the system has: {', '.join(queues)}", where=_WHERE, key="queue"
             )
         reasons = {
-            queue.name: _kept_out(request, queue) for queue in self._system.queues_of(request.queue)
+            queue.name: _refusal(request, queue) for queue in self._system.queues_of(request.queue)
         }
         taking = [name for name in names if reasons.get(name) is None]
         if not taking:
@@ -309,9 +311,9 @@ class JobEncoder:
         if problem is not None:
             raise InfeasibleRequestError("", problem)
         # Of a kind that the system lacks, there is none to have more of.
-        most = {kind: n for kind, n in request.per_node_max.items() if kind in self._kinds}
+        node_limits = {kind: n for kind, n in request.per_node_max.items() if kind in self._kinds}
         queues = self._system.queues_of(request.queue)
-        alone = constraint.exclusive or (bool(queues) and all(one.exclusive for one in queues))
+        alone = constraint.exclusive or (bool(queues) and all(queue.exclusive for queue in queues))
         return (
             self._class(queues, request.constraint),
             _SPLITS[request.split],
@@ -321,18 +323,18 @@ class JobEncoder:
             request.max_switches,
             *self._amounts(request.resources),
             *self._amounts(request.per_node),
-            *self._amounts(most),
+            *self._amounts(node_limits),
         )
 
     def _amounts(self, amounts: Mapping[str, int]) -> list[int]:
-        found = [0] * len(self._kinds)
+        by_kind = [0] * len(self._kinds)
         for kind, amount in amounts.items():
             index = self._kinds.get(kind)
             if index is not None:
-                found[index] = amount
+                by_kind[index] = amount
             elif amount:
                 raise InfeasibleRequestError("", f"asks for {amount} {kind}, the system has none")
-        return found
+        return by_kind
 
     def _class(self, queues: Sequence[Queue], constraint: str) -> int:
         """Return the number of the nodes that jobs of queues may use, with a constraint."""
@@ -341,21 +343,21 @@ class JobEncoder:
         return self._class_of.setdefault((groups, constraint), len(self._class_of))
 
     def _number(self, shape: tuple[int, ...]) -> int:
-        found = self._shape_of.get(shape)
-        if found is None:
-            found = self._shape_of[shape] = len(self._store.shapes)
+        number = self._shape_of.get(shape)
+        if number is None:
+            number = self._shape_of[shape] = len(self._store.shapes)
             self._store.add_shapes(np.array([shape], dtype=np.int64))
-        return found
+        return number
 
     def _code(self, label: str, text: str) -> int:
         if not text:
             return -1
         codes = self._codes[label]
-        found = codes.get(text)
-        if found is None:
-            found = codes[text] = len(codes)
+        code = codes.get(text)
+        if code is None:
+            code = codes[text] = len(codes)
             self._store.add_strings(label, (text,))
-        return found
+        return code
 
     def _check_feasible(self, shape: tuple[int, ...], bounds: tuple[int, int, int]) -> None:
         key = (*shape, *bounds)
@@ -389,7 +391,7 @@ class JobEncoder:
         ).get(0)
 
 
-def _kept_out(request: Request, queue: Queue) -> str | None:
+def _refusal(request: Request, queue: Queue) -> str | None:
     """Return why a queue does not take a job."""
     if queue.max_time is not None and request.requested_time > queue.max_time:
         return f"asks for {request.requested_time} s, queue {queue.name} allows {queue.max_time} s"
@@ -402,8 +404,8 @@ _JOB_TYPES = {kind.name.lower(): int(kind) for kind in JobType}
 _SPLITS = {split.name.lower(): int(split) for split in Split}
 
 
-def _check_whole(key: str, value: object, least: int, most: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+def _check_integer(key: str, value: object, least: int, limit: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= limit:
         raise ConfigError(
-            f"is {value!r}, must be a whole number from {least} to {most}", where=_WHERE, key=key
+            f"is {value!r}, must be a whole number from {least} to {limit}", where=_WHERE, key=key
         )

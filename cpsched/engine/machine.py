@@ -1,9 +1,9 @@
 """
 The state of a machine: which jobs wait, which run where, and what is free.
 
-A job enters nodes by :meth:`Machine.start` and leaves them by :meth:`Machine.leave`, whatever the
-reason. Nothing here has a clock or decides anything; :class:`~cpsched.engine.cluster.Cluster`
-drives it.
+A job enters nodes by :meth:`ClusterState.start` and leaves them by :meth:`ClusterState.leave`,
+whatever the reason. Nothing here has a clock or decides anything;
+:class:`~cpsched.engine.cluster.Cluster` drives it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _INT64 = np.dtype(np.int64)
 
 
-class Machine:
+class ClusterState:
     """
     Queue, running jobs and free capacity.
 
@@ -79,8 +79,8 @@ class Machine:
     @property
     def classes(self) -> BoolArray:
         """The nodes that each class of jobs may use, down or not, shape ``(C, N)``."""
-        found: BoolArray = self._classes
-        return found
+        classes: BoolArray = self._classes
+        return classes
 
     @property
     def num_waiting(self) -> int:
@@ -152,7 +152,7 @@ class Machine:
     def enqueue(self, row: int) -> None:
         """Put a job at its place in the queue: rows are in submit order."""
         if self._queue_end == len(self._queue):
-            self._make_room()
+            self._grow_queue()
         end = self._queue_end
         self._queue[end] = row
         self._queue_end = end + 1
@@ -173,7 +173,7 @@ class Machine:
         self.store.writable[row, c.WANTED_UNITS] = 0
         self.return_to_queue(row)
 
-    def _make_room(self) -> None:
+    def _grow_queue(self) -> None:
         waiting = self._queue[self._queue_first : self._queue_end]
         size = len(self._queue) if len(waiting) < len(self._queue) // 2 else 2 * len(self._queue)
         self._set_queue(waiting, size)
@@ -211,10 +211,10 @@ class Machine:
             proper = False
         if not proper:
             raise DispatchError(self._improper(row, allocation))
-        self._check_places(row, node)
+        self._check_locality(row, node)
         count = len(node)
         first = arena.reserve(count)
-        self._room_to_run(self.num_running + 1)
+        self._grow_running(self.num_running + 1)
         wrong = ledger.claim(
             store.writable,
             row,
@@ -249,7 +249,7 @@ class Machine:
         DispatchError
             As :meth:`start`; then nothing has changed.
         """
-        columns, held = self.store.writable, self.allocation(row)
+        columns, current = self.store.writable, self.allocation(row)
         start, since, end = (columns.item(row, at) for at in (c.START, c.SINCE, c.EXPECTED_END))
         speed = self._speed(row)
         self.leave(row)
@@ -257,7 +257,7 @@ class Machine:
         try:
             self.start(row, allocation, now)
         except DispatchError:
-            self.start(row, held, since)
+            self.start(row, current, since)
             columns[row, c.START] = start
             self.expect_end(row, end)
             raise
@@ -270,20 +270,20 @@ class Machine:
         columns = (c.HELD_UNITS, c.UNITS, c.SERIAL)
         return parts_per_second(*(self.store.columns.item(row, column) for column in columns))
 
-    def _check_places(self, row: int, node: IntArray) -> None:
+    def _check_locality(self, row: int, node: IntArray) -> None:
         """Raise if nodes are not in segments or under few switches as a job asks."""
         store = self.store
-        asked = store.shapes[store.columns.item(row, c.SHAPE), c.SHAPE_SEGMENT : c.SHAPE_REQUEST]
+        locality = store.shapes[store.columns.item(row, c.SHAPE), c.SHAPE_SEGMENT : c.SHAPE_REQUEST]
         # Nodes that are not there, or twice, are for the check of everything else.
         num_nodes = self.system.num_nodes
-        if asked.any() and len(np.unique(node[(node >= 0) & (node < num_nodes)])) == len(node):
-            segment, switches = asked.tolist()
+        if locality.any() and len(np.unique(node[(node >= 0) & (node < num_nodes)])) == len(node):
+            segment, switches = locality.tolist()
             topology = self.system.topology
             complaint = topology.misfit(node, segment=segment, max_switches=switches)
             if complaint:
                 raise DispatchError(f"job {self.name(row)} {complaint}")
 
-    def _room_to_run(self, num_jobs: int) -> None:
+    def _grow_running(self, num_jobs: int) -> None:
         running = self._running
         if num_jobs > len(running):
             self._running, self._running_view = shared(max(2 * len(running), num_jobs))
@@ -365,10 +365,10 @@ class Machine:
             A record of :data:`cpsched.kernels.event_loop.COUNTERS`.
         """
         self.store.reserve(num_jobs)
-        coming = num_jobs - self.store.size + int(counters["num_held"])
-        if len(self._queue) < self._queue_end + coming:
+        num_more = num_jobs - self.store.size + int(counters["num_held"])
+        if len(self._queue) < self._queue_end + num_more:
             self._set_queue(self._queue[self._queue_first : self._queue_end], num_jobs)
-        self._room_to_run(num_jobs)
+        self._grow_running(num_jobs)
         counters["queue_first"], counters["queue_end"] = self._queue_first, self._queue_end
         counters["num_running"] = self.num_running
         counters["arena_used"], counters["arena_held"] = self.arena.used, self._held
@@ -400,7 +400,7 @@ class Machine:
     def state(self) -> dict[str, Any]:
         """Return the state of the jobs in the store, as arrays and numbers."""
         store = self.store
-        held = [self.allocation(row) for row in self._running[: self.num_running].tolist()]
+        allocations = [self.allocation(row) for row in self._running[: self.num_running].tolist()]
         kinds = len(store.resources)
         known = {
             name: copied(values[: store.size])
@@ -411,10 +411,12 @@ class Machine:
             "columns": copied(store.columns[: store.size, c.RANKING_ESTIMATE :]),
             "distribution": known,
             "reordered": store.reordered,
-            "node_count": np.array([len(one.node) for one in held], dtype=np.int64),
-            "node": _joined([one.node for one in held]),
-            "units": _joined([one.units for one in held]),
-            "amount": _joined([one.amount for one in held]).reshape(-1, kinds),
+            "node_count": np.array(
+                [len(allocation.node) for allocation in allocations], dtype=np.int64
+            ),
+            "node": _joined([allocation.node for allocation in allocations]),
+            "units": _joined([allocation.units for allocation in allocations]),
+            "amount": _joined([allocation.amount for allocation in allocations]).reshape(-1, kinds),
             "down": np.array(self.down, dtype=np.int64),
         }
 
@@ -479,8 +481,12 @@ class Machine:
         num_nodes = len(allocation.node)
         if code == ledger.BAD_UNITS and not position:
             given, columns = int(allocation.units.sum()), store.columns
-            least, most = columns.item(row, c.UNITS_MIN), columns.item(row, c.UNITS_MAX)
-            bounds = f"it has {most}" if least == most else f"it may have {least} to {most}"
+            units_min, units_max = columns.item(row, c.UNITS_MIN), columns.item(row, c.UNITS_MAX)
+            bounds = (
+                f"it has {units_max}"
+                if units_min == units_max
+                else f"it may have {units_min} to {units_max}"
+            )
             return f"{job} is given {given} units, {bounds}"
         if code == ledger.BAD_BOUNDS:
             low, high = (int(store.columns[row, column]) for column in (c.NODES_MIN, c.NODES_MAX))

@@ -25,7 +25,7 @@ from cpsched.util.types import MAX_TIME
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from cpsched.engine.machine import Machine
+    from cpsched.engine.machine import ClusterState
     from cpsched.model.jobstore import JobStore
     from cpsched.model.jobtable import JobTable
     from cpsched.model.prediction import RuntimePredictor
@@ -96,7 +96,7 @@ def _distribution(
     )
 
 
-def correct_overdue(machine: Machine, correction: Correction, now: int) -> None:
+def correct_overdue(machine: ClusterState, correction: Correction, now: int) -> None:
     """Expect running jobs later whose expected end has passed; never before ``now + 1``."""
     columns = machine.store.columns
     while machine.is_overdue(now):

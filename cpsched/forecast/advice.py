@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.forecast.asked import label
-from cpsched.forecast.starts import NO_LIMIT
+from cpsched.forecast.job_lookup import label
+from cpsched.forecast.start_forecast import NO_LIMIT
 from cpsched.util.types import UNBOUNDED
 from cpsched.util.words import counted, duration
 
 if TYPE_CHECKING:
     from cpsched.forecast.forecaster import Forecaster
-    from cpsched.forecast.starts import Starts
+    from cpsched.forecast.start_forecast import StartForecast
     from cpsched.model.workload import Workload
     from cpsched.simulation.present import Present
 
@@ -76,7 +76,7 @@ class _Change(NamedTuple):
 
 def advice_on(
     forecaster: Forecaster, present: Present, handle: int
-) -> tuple[Starts, tuple[Advice, ...]]:
+) -> tuple[StartForecast, tuple[Advice, ...]]:
     """
     Return the forecast of a waiting job, and what would start it earlier, largest gain first.
 
@@ -92,7 +92,7 @@ def advice_on(
             changes.append((change, fits))
     variants = [present.changed(handle, **change.columns) for change, _ in changes]
     starts, runtime, gains = forecaster.compare(present, variants, handle, least=_SURE)
-    found = []
+    all_advice = []
     for (change, fits), gained in zip(changes, gains, strict=True):
         advice = Advice(
             change=change.words,
@@ -104,8 +104,8 @@ def advice_on(
             fits=fits,
         )
         if min(advice.earlier, advice.ends_earlier) >= _LEAST and advice.share >= _SURE:
-            found.append(advice)
-    return starts, tuple(sorted(found, key=lambda one: -one.ends_earlier))
+            all_advice.append(advice)
+    return starts, tuple(sorted(all_advice, key=lambda advice: -advice.ends_earlier))
 
 
 def _allows(present: Present, handle: int, limit: int) -> bool:
@@ -118,18 +118,20 @@ def _allows(present: Present, handle: int, limit: int) -> bool:
 
 def _shorter(workload: Workload, row: int) -> list[_Change]:
     """Return changes to a shorter time: fractions of the requested time, in whole minutes."""
-    asked = int(workload.requested_time[row])
-    if asked >= NO_LIMIT:
+    requested = int(workload.requested_time[row])
+    if requested >= NO_LIMIT:
         return [
             _Change(f"a time limit of {duration(limit)} instead of none", {"requested_time": limit})
             for limit in _LIMITS
         ]
-    found: dict[int, None] = dict.fromkeys(
-        limit for part in _TIMES if (limit := -(-asked // part // 60) * 60) and limit < asked
+    limits: dict[int, None] = dict.fromkeys(
+        limit
+        for part in _TIMES
+        if (limit := -(-requested // part // 60) * 60) and limit < requested
     )
     return [
-        _Change(f"{duration(limit)} instead of {duration(asked)}", {"requested_time": limit})
-        for limit in found
+        _Change(f"{duration(limit)} instead of {duration(requested)}", {"requested_time": limit})
+        for limit in limits
     ]
 
 
@@ -139,7 +141,7 @@ def _smaller(workload: Workload, row: int) -> list[_Change]:
 
     The job runs for as much longer, so it asks for as much more time.
     """
-    units, least, most, asked = (
+    units, min_nodes, max_nodes, requested = (
         int(getattr(workload, name)[row])
         for name in ("units", "nodes_min", "nodes_max", "requested_time")
     )
@@ -148,26 +150,26 @@ def _smaller(workload: Workload, row: int) -> list[_Change]:
         for name in ("segment", "max_switches", "contiguous", "job_type")
     )
     core = workload.resources.index("core")
-    found = []
+    changes = []
     for part in _SIZES:
         # As many on each node as before.
-        if shaped or units % part or (least > 1 and least % part):
+        if shaped or units % part or (min_nodes > 1 and min_nodes % part):
             break
         columns = {
             **dict.fromkeys(("units", "units_min", "units_max"), units // part),
-            "nodes_min": max(least // part, 1),
-            "nodes_max": most if most == UNBOUNDED else max(most // part, 1),
-            "requested_time": asked if asked >= NO_LIMIT else asked * part,
+            "nodes_min": max(min_nodes // part, 1),
+            "nodes_max": max_nodes if max_nodes == UNBOUNDED else max(max_nodes // part, 1),
+            "requested_time": requested if requested >= NO_LIMIT else requested * part,
         }
         sizes = []
         for number, nodes, time in (
             (columns["units"], columns["nodes_min"], columns["requested_time"]),
-            (units, least, asked),
+            (units, min_nodes, requested),
         ):
             cores = number * int(workload.request[row, core])
             cores += nodes * int(workload.per_node[row, core])
-            on_nodes = f" on {counted(nodes, 'node')}" if least > 1 else ""
-            long = "" if asked >= NO_LIMIT else f" for {duration(time)}"
+            on_nodes = f" on {counted(nodes, 'node')}" if min_nodes > 1 else ""
+            long = "" if requested >= NO_LIMIT else f" for {duration(time)}"
             sizes.append(f"{counted(cores, 'core')}{on_nodes}{long}")
-        found.append(_Change(" instead of ".join(sizes), columns, part))
-    return found
+        changes.append(_Change(" instead of ".join(sizes), columns, part))
+    return changes

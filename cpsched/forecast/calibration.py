@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.forecast.starts import NEVER
+from cpsched.forecast.start_forecast import NEVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cpsched.forecast.starts import Starts
+    from cpsched.forecast.start_forecast import StartForecast
     from cpsched.util.types import FloatArray, IntArray
 
 #: The corrected quantiles; the scenarios between them move with them.
@@ -52,7 +52,7 @@ _FARTHEST = 366 * 86400.0
 class _Outcome(NamedTuple):
     """A forecast at :data:`LEVELS`, the plan, and the wait; logarithms."""
 
-    said: tuple[float, ...]
+    quantiles: tuple[float, ...]
     planned: float
     wait: float
 
@@ -78,12 +78,12 @@ class Calibration:
         """Return the number of forecasts it is based on."""
         return len(self._known)
 
-    def corrected(self, starts: Starts) -> Starts:
+    def corrected(self, starts: StartForecast) -> StartForecast:
         """Return a forecast with its scenarios moved."""
         second = starts.second
         level = (np.arange(len(second)) + 0.5) / len(second)
-        said, planned = _logarithms(starts)
-        moves = (self._corrected(said, planned) - said).T
+        raw, planned = _logarithms(starts)
+        moves = (self._corrected(raw, planned) - raw).T
         moved = np.array([np.interp(level, LEVELS, move) for move in moves]).T
         wait = np.exp(_logarithm(second - starts.now) + moved) - _SHORT
         moved = starts.now + np.round(np.maximum(wait, 0)).astype(np.int64)
@@ -91,43 +91,43 @@ class Calibration:
             starts, scenario=np.maximum.accumulate(np.where(second == NEVER, NEVER, moved), axis=0)
         )
 
-    def _corrected(self, said: FloatArray, planned: FloatArray) -> FloatArray:
+    def _corrected(self, raw: FloatArray, planned: FloatArray) -> FloatArray:
         """Return the logarithms of waits at :data:`LEVELS`, shape ``(3, n)``, corrected."""
         if len(self._known) < _LEAST:
-            found: FloatArray = said + np.array(_AT_FIRST)[:, None]
-            return found
+            corrected: FloatArray = raw + np.array(_AT_FIRST)[:, None]
+            return corrected
         outcomes = list(self._known.values())
-        wait = np.array([one.wait for one in outcomes])
+        wait = np.array([outcome.wait for outcome in outcomes])
         before = _between(
-            np.array([one.said for one in outcomes]).T,
-            np.array([one.planned for one in outcomes]),
+            np.array([outcome.quantiles for outcome in outcomes]).T,
+            np.array([outcome.planned for outcome in outcomes]),
         )
-        now, shares = _between(said, planned), (self._early, 0.5, 1 - self._late)
-        found = np.empty_like(said)
+        now, shares = _between(raw, planned), (self._early, 0.5, 1 - self._late)
+        corrected = np.empty_like(raw)
         for at, (level, share) in enumerate(zip(LEVELS, shares, strict=True)):
             move = np.quantile(wait - before[at], share, axis=1)[:, None]
             apart = np.exp(wait) - np.exp(before[at] + move)
             # The pinball loss, in seconds; one more, so that none is 0.
             loss = np.where(apart > 0, level * apart, (level - 1) * apart).mean(axis=1) + 1
             weight = (loss.min() / loss) ** _POWER
-            found[at] = np.log(weight @ np.exp(now[at] + move) / weight.sum())
-        return np.sort(found, axis=0)
+            corrected[at] = np.log(weight @ np.exp(now[at] + move) / weight.sum())
+        return np.sort(corrected, axis=0)
 
-    def note(self, raw: Starts, told: Starts, start: IntArray) -> None:
+    def note(self, raw: StartForecast, corrected: StartForecast, start: IntArray) -> None:
         """
         Learn from jobs that have started.
 
         Parameters
         ----------
-        raw, told
+        raw, corrected
             Their forecasts from the scenarios, and after correction.
         start
             The seconds at which they started, shape ``(n,)``.
         """
-        self._learn(raw, told, start, np.arange(len(start)))
+        self._learn(raw, corrected, start, np.arange(len(start)))
         self._overdue.difference_update(_keys(raw))
 
-    def still_wait(self, raw: Starts, told: Starts, now: int) -> None:
+    def still_wait(self, raw: StartForecast, corrected: StartForecast, now: int) -> None:
         """
         Learn from jobs that are still waiting: those beyond their last quantile have missed it.
 
@@ -135,20 +135,22 @@ class Calibration:
 
         Parameters
         ----------
-        raw, told
+        raw, corrected
             As :meth:`note`.
         now
             The second at which they are waiting.
         """
         keys = _keys(raw)
-        late = np.flatnonzero(now > told.quantile(LEVELS[-1]))
+        late = np.flatnonzero(now > corrected.quantile(LEVELS[-1]))
         new = [at for at in late.tolist() if keys[at] not in self._overdue]
-        self._learn(raw, told, np.full(len(keys), now), new)
+        self._learn(raw, corrected, np.full(len(keys), now), new)
         self._overdue.update(keys[at] for at in new)
 
-    def _learn(self, raw: Starts, told: Starts, start: IntArray, which: Iterable[int]) -> None:
-        waits, (said, planned) = _logarithm(start - raw.now), _logarithms(raw)
-        first, last = told.quantile(LEVELS[0]), told.quantile(LEVELS[-1])
+    def _learn(
+        self, raw: StartForecast, corrected: StartForecast, start: IntArray, which: Iterable[int]
+    ) -> None:
+        waits, (levels, planned) = _logarithm(start - raw.now), _logarithms(raw)
+        first, last = corrected.quantile(LEVELS[0]), corrected.quantile(LEVELS[-1])
         keys = _keys(raw)
         for at in which:
             if len(self._known) >= _LEAST and keys[at] not in self._overdue:
@@ -156,33 +158,33 @@ class Calibration:
                 late = self._late + _RATE * (1 - LEVELS[-1] - (start[at] > last[at]))
                 self._early = min(max(early, _LEAST_OUTSIDE), 0.5)
                 self._late = min(max(late, _LEAST_OUTSIDE), _MOST_LATE)
-            quantiles = tuple(said[:, at].tolist())
+            quantiles = tuple(levels[:, at].tolist())
             self._known[keys[at]] = _Outcome(quantiles, float(planned[at]), float(waits[at]))
             if len(self._known) > _REMEMBERED:
                 del self._known[next(iter(self._known))]
 
 
-def _keys(raw: Starts) -> list[tuple[int, int]]:
+def _keys(raw: StartForecast) -> list[tuple[int, int]]:
     """Return the key of each forecast."""
     return [(raw.now, handle) for handle in raw.handle.tolist()]
 
 
-def _logarithms(starts: Starts) -> tuple[FloatArray, FloatArray]:
+def _logarithms(starts: StartForecast) -> tuple[FloatArray, FloatArray]:
     """
     Return the logarithms of waits at :data:`LEVELS`, shape ``(3, n)``, and by the plan, ``(n,)``.
 
     A plan beyond the end of the scenarios, or none, is one like the scenarios: NaN.
     """
-    said = np.array([_logarithm(starts.quantile(level) - starts.now) for level in LEVELS])
+    quantiles = np.array([_logarithm(starts.quantile(level) - starts.now) for level in LEVELS])
     planned = _logarithm(starts.planned - starts.now)
-    return said, np.where(starts.planned == NEVER, np.nan, planned)
+    return quantiles, np.where(starts.planned == NEVER, np.nan, planned)
 
 
-def _between(said: FloatArray, planned: FloatArray) -> FloatArray:
+def _between(quantiles: FloatArray, planned: FloatArray) -> FloatArray:
     """Return the places between scenarios and plan, shape ``(3, places, n)``."""
-    to_plan = np.where(np.isnan(planned), 0.0, planned - said)
-    places: FloatArray = said[:, None] + _TO_PLAN[:, None] * to_plan[:, None]
-    return places
+    to_plan = np.where(np.isnan(planned), 0.0, planned - quantiles)
+    points: FloatArray = quantiles[:, None] + _TO_PLAN[:, None] * to_plan[:, None]
+    return points
 
 
 def _logarithm(wait: IntArray) -> FloatArray:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cpsched.forecast.explanation import OtherJob
-from cpsched.forecast.room import node_list
+from cpsched.forecast.free_capacity import node_list
 from cpsched.model import columns as c
 from cpsched.model.decision import Start
 from cpsched.util.types import NO_TIME_LIMIT
@@ -68,7 +68,8 @@ class DecisionContext:
         self.starts = [action for action in decision.actions if isinstance(action, Start)]
         self.own_start = next((start for start in self.starts if start.handle == self.handle), None)
         self.reserved: dict[int, Reservation] = {
-            one.handle: one for one in dispatcher.reservations(self.shown, decision)
+            reservation.handle: reservation
+            for reservation in dispatcher.reservations(self.shown, decision)
         }
         order = dispatcher.ranking(self.shown)
         self.order: list[int] | None = None if order is None else order.tolist()
@@ -82,14 +83,14 @@ class DecisionContext:
         running, now = self.view.running, self.view.now
         rows = zip(running.rows.tolist(), running.start.tolist(), running.expected_end.tolist(),
                    strict=True)  # fmt: skip
-        held = []
+        holdings = []
         for index, (row, start, end) in enumerate(rows):
             node, _, amount = running.allocation(index)
-            held.append(Holding(end, row, start, node, amount))
+            holdings.append(Holding(end, row, start, node, amount))
         for handle, (node, _, amount) in self.starts:
             row = self.row_of[handle]
-            held.append(Holding(self.end_of(row, now), row, now, node, amount))
-        return held
+            holdings.append(Holding(self.end_of(row, now), row, now, node, amount))
+        return holdings
 
     def end_of(self, row: int, start: int) -> int:
         """Return the expected end of a waiting job if it started now."""
@@ -99,7 +100,7 @@ class DecisionContext:
         """Say whether a planned start follows from the end of a job without a known time limit."""
         if start is None:
             return False
-        spans = [(one.start, one.end) for one in self.holdings()]
+        spans = [(holding.start, holding.end) for holding in self.holdings()]
         for handle, reserved in self.reserved.items():
             if handle != self.handle and handle in self.row_of:
                 spans.append((reserved.start, self.end_of(self.row_of[handle], reserved.start)))

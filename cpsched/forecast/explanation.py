@@ -28,7 +28,7 @@ class JobState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class NodeUnits:
     """
     Some nodes, and the units on each of them.
 
@@ -72,7 +72,7 @@ class Demand:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class FreeCapacity:
     """
     How much of a job fits on the free nodes.
 
@@ -94,7 +94,7 @@ class Room:
     units: int
     short: int
     resources: tuple[Demand, ...]
-    places: tuple[Place, ...]
+    places: tuple[NodeUnits, ...]
     obstacle: str
 
 
@@ -122,7 +122,7 @@ class OtherJob:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class JobRequest:
     """
     What is known about the job at submit.
 
@@ -154,7 +154,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
+class WaitCause:
     """
     Why a waiting job does not start.
 
@@ -189,7 +189,7 @@ class Waiting:
     """
 
     reason: WaitReason
-    room: Room
+    room: FreeCapacity
     before: tuple[OtherJob, ...] = ()
     ahead: OtherJob | None = None
     waits_for: tuple[OtherJob, ...] = ()
@@ -242,7 +242,7 @@ class Explanation:
     predictor: str
     time: int
     decided: int | None
-    job: Asked
+    job: JobRequest
     state: JobState
     summary: str
     rank: int | None = None
@@ -251,9 +251,9 @@ class Explanation:
     next_decision: int | None = None
     start: int | None = None
     end: int | None = None
-    places: tuple[Place, ...] = ()
+    places: tuple[NodeUnits, ...] = ()
     reason: str | None = None
-    waiting: Waiting | None = None
+    waiting: WaitCause | None = None
     overtaken: int | None = None
     epoch: int | None = None
     same_id: int = 1

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.dispatch.likely import RuntimeHistory
+from cpsched.dispatch.runtime_distribution import RuntimeHistory
 from cpsched.errors import check_range
-from cpsched.forecast.starts import NEVER, Starts
+from cpsched.forecast.start_forecast import NEVER, StartForecast
 from cpsched.model import columns as c
 from cpsched.model.jobtable import JobTable
 from cpsched.model.seeds import stream_seed
-from cpsched.simulation.present import Coming
+from cpsched.simulation.present import FutureJobs
 from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
@@ -47,19 +47,19 @@ class _Scenarios(NamedTuple):
         Starts of the jobs asked about by requested times.
     runtime
         Seconds, shape ``(S, K)``.
-    coming
+    future_jobs
         The jobs that come in each.
     """
 
     present: Present
     planned: IntArray
     runtime: IntArray
-    coming: list[Coming]
+    future_jobs: list[FutureJobs]
 
     def future(self, present: Present, number: int) -> Simulator:
         """Return a scenario of the present, or of a variant of it."""
-        asked = np.maximum(present.jobs.workload.requested_time, 1)
-        return present.future(np.minimum(self.runtime[number], asked), self.coming[number])
+        requested = np.maximum(present.jobs.workload.requested_time, 1)
+        return present.future(np.minimum(self.runtime[number], requested), self.future_jobs[number])
 
 
 class Forecaster:
@@ -67,7 +67,7 @@ class Forecaster:
     Forecasts when waiting jobs will start under the dispatcher in use.
 
     Runtimes are drawn for every job from those of similar jobs and, if the predictor gives one,
-    from its distribution (:mod:`cpsched.dispatch.likely`). Past days are repeated
+    from its distribution (:mod:`cpsched.dispatch.runtime_distribution`). Past days are repeated
     (:class:`~cpsched.forecast.forecaster.PastDays`). Known outages take place.
 
     Parameters
@@ -99,7 +99,7 @@ class Forecaster:
         """Whether a job had ended by the last forecast: otherwise all use their requested times."""
         return bool(self._learnt)
 
-    def forecast(self, present: Present, handles: IntArray) -> Starts:
+    def forecast(self, present: Present, handles: IntArray) -> StartForecast:
         """
         Return when jobs that wait, or are held, may start.
 
@@ -112,7 +112,7 @@ class Forecaster:
 
     def compare(
         self, present: Present, variants: list[Present], handle: int, *, least: float
-    ) -> tuple[Starts, IntArray, list[IntArray]]:
+    ) -> tuple[StartForecast, IntArray, list[IntArray]]:
         """
         Return the forecast of one job, and how much earlier it starts in variants.
 
@@ -164,10 +164,10 @@ class Forecaster:
         seed = stream_seed(self._seed, f"forecast {present.now}")
         rng = np.random.default_rng(seed)
         runtime = self._drawn(present, seed)
-        coming = self._coming(present, self._latest(present.now, planned), rng)
-        return _Scenarios(present, planned, runtime, coming)
+        future_jobs = self._coming(present, self._latest(present.now, planned), rng)
+        return _Scenarios(present, planned, runtime, future_jobs)
 
-    def _starts(self, drawn: _Scenarios, handles: IntArray, rounds: int = 1) -> Starts:
+    def _starts(self, drawn: _Scenarios, handles: IntArray, rounds: int = 1) -> StartForecast:
         """Simulate each scenario until jobs have started."""
         present = drawn.present
         seconds = np.empty((self.scenarios, len(handles)), dtype=np.int64)
@@ -175,11 +175,11 @@ class Forecaster:
             self.watch(number, rounds * self.scenarios)
             future = drawn.future(present, number)
             seconds[number] = _played(future, handles, present.now + self._horizon)
-        return Starts(present.now, handles, seconds, drawn.planned)
+        return StartForecast(present.now, handles, seconds, drawn.planned)
 
     def _planned(self, present: Present, handles: IntArray) -> IntArray:
         runtime = np.maximum(present.jobs.workload.requested_time, 1)
-        simulator = present.future(runtime, Coming.none())
+        simulator = present.future(runtime, FutureJobs.none())
         return _played(simulator, handles, present.now + self._horizon)
 
     def _latest(self, now: int, planned: IntArray) -> int:
@@ -211,32 +211,32 @@ class Forecaster:
         elapsed = np.zeros(len(rows), dtype=np.int64)
         elapsed[: len(runs)] = present.elapsed(runs)
         jobs = JobTable(present.table.store, rows)
-        asked = np.maximum(jobs.requested_time, elapsed + 1)
+        requested = np.maximum(jobs.requested_time, elapsed + 1)
         likely = self._history.of(jobs)
         drawn = np.ones((self.scenarios, len(present)), dtype=np.int64)
-        alone = np.sort(likely.draw(self.scenarios, seed % 2**31, elapsed, asked), axis=0)
+        alone = np.sort(likely.draw(self.scenarios, seed % 2**31, elapsed, requested), axis=0)
         longest = alone[round(self.scenarios * (1 - _WHOLE)) :]
-        np.maximum(longest, asked, out=longest)
+        np.maximum(longest, requested, out=longest)
         drawn[:, rows] = _together(alone, jobs.column(c.USER), np.random.default_rng(seed + 1))
         return drawn
 
-    def _coming(self, present: Present, until: int, rng: np.random.Generator) -> list[Coming]:
+    def _coming(self, present: Present, until: int, rng: np.random.Generator) -> list[FutureJobs]:
         """Draw the jobs that come in each scenario."""
         if not self._days:
-            return [Coming.none()] * self.scenarios
+            return [FutureJobs.none()] * self.scenarios
         past = PastDays(present.table.submit, present.now, self._days)
         drawn = [(*past.draw(until, rng), int(rng.integers(2**31))) for _ in range(self.scenarios)]
         # The same jobs come in many scenarios.
         ever = np.unique(np.concatenate([like for like, _, _ in drawn]))
         likely = self._history.of(JobTable(present.table.store, ever))
-        found = []
+        future_jobs = []
         for like, submit, seed in drawn:
             own = likely.take(np.searchsorted(ever, like))
             nothing = np.zeros(len(like), dtype=np.int64)
-            asked = JobTable(present.table.store, like).requested_time
-            runtime = own.draw(1, seed, nothing, asked)[0]
-            found.append(Coming(like=like, submit=submit, runtime=runtime))
-        return found
+            requested = JobTable(present.table.store, like).requested_time
+            runtime = own.draw(1, seed, nothing, requested)[0]
+            future_jobs.append(FutureJobs(like=like, submit=submit, runtime=runtime))
+        return future_jobs
 
 
 def _together(drawn: IntArray, user: IntArray, rng: np.random.Generator) -> IntArray:
@@ -248,16 +248,16 @@ def _together(drawn: IntArray, user: IntArray, rng: np.random.Generator) -> IntA
     """
     size = num, jobs = drawn.shape
     # A user that is not known is another one for each job.
-    _, who = np.unique(np.where(user < 0, -1 - np.arange(jobs), user), return_inverse=True)
-    parts = rng.normal(size=size)[:, who], rng.normal(size=(num, 1)), rng.normal(size=size)
+    _, user_of = np.unique(np.where(user < 0, -1 - np.arange(jobs), user), return_inverse=True)
+    parts = rng.normal(size=size)[:, user_of], rng.normal(size=(num, 1)), rng.normal(size=size)
     mixed = sum(np.sqrt(share) * part for share, part in zip(_SHARES, parts, strict=True))
     rank = np.argsort(np.argsort(mixed, axis=0), axis=0)
-    found: IntArray = np.take_along_axis(drawn, rank, axis=0)
-    return found
+    reordered: IntArray = np.take_along_axis(drawn, rank, axis=0)
+    return reordered
 
 
 def _earlier(
-    drawn: _Scenarios, variant: Present, starts: Starts, horizon: int, least: float
+    drawn: _Scenarios, variant: Present, starts: StartForecast, horizon: int, least: float
 ) -> IntArray:
     """
     Return by how many seconds the only job starts earlier in a variant, shape ``(S,)``.
@@ -266,13 +266,13 @@ def _earlier(
     """
     before = np.minimum(starts.scenario[:, 0], NEVER // 2)
     earlier = np.zeros(len(before), dtype=np.int64)
-    misses, most = 0, floor((1 - least) * len(before) + _ROUNDING)
+    misses, max_misses = 0, floor((1 - least) * len(before) + _ROUNDING)
     for number, second in enumerate(starts.scenario[:, 0].tolist()):
         end = min(second, starts.now + horizon)
         start = int(_played(drawn.future(variant, number), starts.handle, end)[0])
         if start == NEVER:
             misses += 1
-            if misses > most:
+            if misses > max_misses:
                 return np.zeros_like(earlier)
         else:
             earlier[number] = before[number] - start

@@ -14,8 +14,7 @@ from cpsched.simulation.present import Present
 from cpsched.simulation.simulate import Settings
 from cpsched.slurm.live.dependencies import waits_for
 from cpsched.slurm.live.history import DAYS
-from cpsched.slurm.live.mirror import Mirror, Stage
-from cpsched.slurm.live.priorities import follow_slurms_priorities
+from cpsched.slurm.live.mirror import LiveMirror, Stage
 from cpsched.util.types import MISSING
 from cpsched.util.words import brief
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cpsched.forecast.explanation import Explanation
-    from cpsched.forecast.when import Answer
+    from cpsched.forecast.when import QueueForecast
     from cpsched.model.system import System
     from cpsched.slurm.live.mirror import PastJob
     from cpsched.slurm.live.snapshot import LiveJob, Snapshot
@@ -65,9 +64,9 @@ class LiveQueue:
     ) -> None:
         self.snapshot = snapshot
         self.name = name or dispatcher
-        self.mirror = Mirror(system, dispatcher, predictor)
+        self.mirror = LiveMirror(system, dispatcher, predictor)
         ran = self.mirror.enter(snapshot, past)
-        follow_slurms_priorities(self.mirror, dispatcher)
+        self.mirror.follow_priorities()
         for row in ran:
             self.mirror.cluster.cancel(row, self.mirror.cluster.now)
         #: Jobs that each held job waits for, by its key.
@@ -84,7 +83,9 @@ class LiveQueue:
         """Whether a job waits that may start."""
         return len(self.present.in_state(c.WAITING, c.HELD)) > 0
 
-    def when(self, job: str | None = None, by: int | None = None, scenarios: int = 20) -> Answer:
+    def when(
+        self, job: str | None = None, by: int | None = None, scenarios: int = 20
+    ) -> QueueForecast:
         """
         Forecast when waiting jobs will start.
 
@@ -122,16 +123,16 @@ class LiveQueue:
             return about
         # A mirror enters running jobs when they start.
         jobs = self.snapshot.jobs
-        later = sum(one.holds and one.submit > jobs[job].submit for one in jobs.values())
+        later = sum(other.holds and other.submit > jobs[job].submit for other in jobs.values())
         return replace(about, overtaken=later)
 
     def notes(self, job: str | None = None) -> list[str]:
         """Return sentences on what the forecasts of jobs, or of one job, leave out."""
-        asked = self._waits_for if job is None else {job: self._waits_for.get(job, [])}
-        return [note for key, others in asked.items() if (note := self._note(key, others))]
+        waits_for = self._waits_for if job is None else {job: self._waits_for.get(job, [])}
+        return [note for key, others in waits_for.items() if (note := self._note(key, others))]
 
     def _note(self, key: str, others: list[LiveJob]) -> str:
-        """Return what the forecast of a job leaves out of the jobs that it waits for."""
+        """Return a sentence on the awaited jobs that the forecast of a job leaves out."""
         last = self._last(others)
         if len(others) < 2 and last in others:
             return ""
@@ -149,10 +150,10 @@ class LiveQueue:
 
     def slurms_view(self, job: str, expected: int | None) -> dict[str, Any]:
         """Return Slurm's own view of a job."""
-        there = self.snapshot.jobs.get(job)
-        if there is None:
+        queued = self.snapshot.jobs.get(job)
+        if queued is None:
             raise ConfigError(f"job {brief(job)} is not in the queue", key="JOB")
-        return {"state": there.state, "reason": there.reason, "expects": expected}
+        return {"state": queued.state, "reason": queued.reason, "expects": expected}
 
     def handle(self, key: str) -> int:
         """
@@ -165,9 +166,9 @@ class LiveQueue:
         """
         known = self.mirror.known.get(key)
         if known is None or known.stage is Stage.RUNNING:
-            there = self.snapshot.jobs.get(key)
-            what = "is not in the queue" if there is None else f"is {there.state}"
-            if there is not None and there.held:
+            queued = self.snapshot.jobs.get(key)
+            what = "is not in the queue" if queued is None else f"is {queued.state}"
+            if queued is not None and queued.held:
                 what = "is held"
             raise ConfigError(f"job {brief(key)} is not waiting to start: it {what}", key="JOB")
         if known.row < 0:

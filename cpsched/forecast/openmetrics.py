@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from cpsched.forecast.when import Answer
+    from cpsched.forecast.when import QueueForecast
     from cpsched.model.system import System
     from cpsched.slurm.live.snapshot import Snapshot
 
@@ -59,10 +59,12 @@ def queue_metrics(snapshot: Snapshot, system: System) -> list[Metric]:
         tally[job.partition, state] += 1
     partitions = sorted({partition for partition, _ in tally})
     cores = system.capacity[:, system.resource_index("core")]
-    held = sum(job.cpus for job in snapshot.jobs.values() if job.holds)
+    allocated = sum(job.cpus for job in snapshot.jobs.values() if job.holds)
     closed = snapshot.closed.intersection(system.node_names)
     return [
-        Metric("snapshot_timestamp_seconds", "Time at which Slurm was asked.", _one(snapshot.now)),
+        Metric(
+            "snapshot_timestamp_seconds", "Time at which Slurm was asked.", _sample(snapshot.now)
+        ),
         Metric(
             "queue_jobs",
             "Jobs by partition and state; a job for several partitions counts under all names.",
@@ -72,14 +74,14 @@ def queue_metrics(snapshot: Snapshot, system: System) -> list[Metric]:
                 for state in states
             ],
         ),
-        Metric("nodes", "Nodes of the cluster.", _one(system.num_nodes)),
-        Metric("closed_nodes", "Nodes on which no job may start.", _one(len(closed))),
-        Metric("cores", "Cores of the cluster.", _one(int(cores.sum()))),
-        Metric("allocated_cores", "Cores of running jobs.", _one(held)),
+        Metric("nodes", "Nodes of the cluster.", _sample(system.num_nodes)),
+        Metric("closed_nodes", "Nodes on which no job may start.", _sample(len(closed))),
+        Metric("cores", "Cores of the cluster.", _sample(int(cores.sum()))),
+        Metric("allocated_cores", "Cores of running jobs.", _sample(allocated)),
     ]
 
 
-def forecast_metrics(answer: Answer, prefix: str = "") -> list[Metric]:
+def forecast_metrics(answer: QueueForecast, prefix: str = "") -> list[Metric]:
     """
     Return when waiting jobs are forecast to start, in seconds from now.
 
@@ -97,7 +99,9 @@ def forecast_metrics(answer: Answer, prefix: str = "") -> list[Metric]:
             quantiles.append(({**labels, "probability": quantile}, ahead))
         latest.append((labels, _ahead(job.planned, answer.now)))
     return [
-        Metric(f"{prefix}forecast_jobs", "Waiting jobs with a forecast.", _one(len(answer.jobs))),
+        Metric(
+            f"{prefix}forecast_jobs", "Waiting jobs with a forecast.", _sample(len(answer.jobs))
+        ),
         Metric(
             f"{prefix}wait_seconds",
             "Time until a waiting job has started with this probability.",
@@ -123,7 +127,9 @@ def plan_metrics(plan: Mapping[str, Any]) -> list[Metric]:
         for name in ("planned_start", "slurm_expects")
     }
     return [
-        Metric("startable_jobs", "Waiting jobs that the dispatcher would start.", _one(starting)),
+        Metric(
+            "startable_jobs", "Waiting jobs that the dispatcher would start.", _sample(starting)
+        ),
         Metric(
             "planned_wait_seconds",
             "Time until the dispatcher plans to start a job.",
@@ -137,7 +143,7 @@ def plan_metrics(plan: Mapping[str, Any]) -> list[Metric]:
     ]
 
 
-def _one(value: float) -> list[tuple[Mapping[str, str], float]]:
+def _sample(value: float) -> list[tuple[Mapping[str, str], float]]:
     """Return the only sample of a metric without labels."""
     return [({}, value)]
 

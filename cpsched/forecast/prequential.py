@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cpsched.forecast.forecaster import Forecaster
-    from cpsched.forecast.starts import Starts
+    from cpsched.forecast.start_forecast import StartForecast
     from cpsched.simulation.simulate import Settings
     from cpsched.systems.mapping import Fitted
 
@@ -32,7 +32,7 @@ _BACK = 50
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Told:
+class PastForecast:
     """
     One forecast of one job.
 
@@ -47,8 +47,8 @@ class Told:
     """
 
     handle: int
-    raw: Starts
-    starts: Starts
+    raw: StartForecast
+    starts: StartForecast
     start: int = MISSING
 
 
@@ -67,11 +67,11 @@ class Prequential:
     ----------
     simulator
         At its current time.
-    told
+    forecasts
         The forecasts so far.
     calibration
         Corrects them.
-    asked
+    considered
         How many jobs were considered, including those that started at once.
     """
 
@@ -90,9 +90,9 @@ class Prequential:
         self.simulator = simulator_of(fitted, dispatcher, predictor, settings, recorders)
         self.forecaster = forecaster
         self.calibration = Calibration()
-        self.told: list[Told] = []
-        self.asked = 0
-        self._open: list[Told] = []
+        self.forecasts: list[PastForecast] = []
+        self.considered = 0
+        self._open: list[PastForecast] = []
 
     def run(
         self, handles: Sequence[int], watch: Watch | None = None, wanted: int | None = None
@@ -109,13 +109,13 @@ class Prequential:
         watch
             Called with the number of jobs considered and the total.
         """
-        before = len(self.told)
+        before = len(self.forecasts)
         for at, handle in enumerate(handles):
             if watch is not None:
                 watch(at, len(handles))
             self.go_to(self.simulator.arrivals.submit[handle])
-            self.asked += 1
-            due = wanted is None or len(self.told) - before < wanted * (at + 1) / len(handles)
+            self.considered += 1
+            due = wanted is None or len(self.forecasts) - before < wanted * (at + 1) / len(handles)
             if due and self.simulator.start_time[handle] == MISSING:
                 self.forecast(handle)
 
@@ -139,30 +139,30 @@ class Prequential:
     def go_to(self, second: int) -> None:
         """Continue to the end of a second, and learn from the jobs that have started by then."""
         self.simulator.run(until=second + 1)
-        started = [one for one in self._open if self._start(one) != MISSING]
-        for one in sorted(started, key=self._start):
-            one.start = self._start(one)
-            self.calibration.note(one.raw, one.starts, np.array([one.start]))
-            self._open.remove(one)
+        started = [forecast for forecast in self._open if self._start(forecast) != MISSING]
+        for forecast in sorted(started, key=self._start):
+            forecast.start = self._start(forecast)
+            self.calibration.note(forecast.raw, forecast.starts, np.array([forecast.start]))
+            self._open.remove(forecast)
 
     def finish(self) -> None:
         """Continue until every job with a forecast has started, or the simulation ends."""
         while self._open and (second := self.simulator.next_time()) is not None:
             self.go_to(second)
 
-    def _start(self, one: Told) -> int:
-        return int(self.simulator.start_time[one.handle])
+    def _start(self, forecast: PastForecast) -> int:
+        return int(self.simulator.start_time[forecast.handle])
 
     def present(self, now: int | None = None) -> Present:
         """Return the present; ``now`` is a second since which nothing has happened."""
         return Present.of_simulator(self.simulator, self._fitted, *self._what, now=now)
 
-    def forecast(self, handle: int) -> Told:
+    def forecast(self, handle: int) -> PastForecast:
         """Forecast a job that is waiting now."""
-        for one in self._open:
-            self.calibration.still_wait(one.raw, one.starts, self.simulator.now)
+        for forecast in self._open:
+            self.calibration.still_wait(forecast.raw, forecast.starts, self.simulator.now)
         raw = self.forecaster.forecast(self.present(), np.array([handle]))
-        one = Told(handle=handle, raw=raw, starts=self.calibration.corrected(raw))
-        self.told.append(one)
-        self._open.append(one)
-        return one
+        forecast = PastForecast(handle=handle, raw=raw, starts=self.calibration.corrected(raw))
+        self.forecasts.append(forecast)
+        self._open.append(forecast)
+        return forecast

@@ -9,19 +9,19 @@ import numpy as np
 
 from cpsched.errors import ConfigError
 from cpsched.forecast.forecaster import Forecaster
-from cpsched.forecast.prequential import Prequential, Told
+from cpsched.forecast.prequential import PastForecast, Prequential
 from cpsched.forecast.trivial import LEAST, by_plan, recent_waits
 from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cpsched.forecast.starts import Starts
+    from cpsched.forecast.start_forecast import StartForecast
     from cpsched.simulation.simulate import Settings
     from cpsched.systems.mapping import Fitted
     from cpsched.util.types import FloatArray
 
-OURS = "cpsched when"
+OURS = "cpsched forecast"
 #: What each trivial forecaster says, by its name in tables.
 TRIVIAL = {
     "recent waits": "quantiles of the waits of the last 200 jobs that had to wait and have started",
@@ -35,7 +35,7 @@ LONGEST = 30 * 86400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Replay:
+class ForecastReplay:
     """
     What was forecast along a log, and what came of it; n forecasts in the order of time.
 
@@ -45,9 +45,9 @@ class Replay:
         The log's ids, n of them.
     wait
         Seconds from each forecast to the start, shape ``(n,)``.
-    said
+    waits
         By forecaster, ours first: waits of equal probability, shape ``(n, S)``.
-    asked, waited
+    considered, waited
         How many jobs were looked at, and how many of these had to wait.
     unknown
         How many forecasts are left out because the job never started.
@@ -57,8 +57,8 @@ class Replay:
 
     job: list[str]
     wait: FloatArray
-    said: dict[str, FloatArray]
-    asked: int
+    waits: dict[str, FloatArray]
+    considered: int
     waited: int
     unknown: int
     early: int
@@ -73,7 +73,7 @@ def replay(
     forecasts: int = 300,
     scenarios: int = 20,
     watch: Callable[[int, int], None] | None = None,
-) -> Replay:
+) -> ForecastReplay:
     """
     Simulate a log, and forecast a sample of the jobs that have to wait at their submit.
 
@@ -103,7 +103,7 @@ def replay(
     )
     rng = np.random.default_rng(settings.seed)
     submit = run.simulator.arrivals.submit
-    said: list[tuple[Told, list[Starts | None]]] = []
+    sample: list[tuple[PastForecast, list[StartForecast | None]]] = []
     waited, total = 0, len(submit)
     for handle, second in enumerate(submit):
         if watch is not None:
@@ -112,55 +112,64 @@ def replay(
         if run.simulator.start_time[handle] == MISSING:
             waited += 1
             coming = max(waited / (handle + 1) * (total - handle), 1.0)
-            left = forecasts - len(said)
+            left = forecasts - len(sample)
             if rng.random() < left / coming and handle >= _FIRST * total:
-                said.append(_said(run, handle, scenarios))
+                sample.append(_forecasts_of(run, handle, scenarios))
     run.finish()
-    return _found(run, said, total, waited)
+    return _scored(run, sample, total, waited)
 
 
-def _said(run: Prequential, handle: int, num: int) -> tuple[Told, list[Starts | None]]:
+def _forecasts_of(
+    run: Prequential, handle: int, num: int
+) -> tuple[PastForecast, list[StartForecast | None]]:
     """Return what each forecaster says of a job that is waiting now."""
-    known = [one for one in run.told if one.start != MISSING]
-    known.sort(key=lambda one: one.start)
+    known = [forecast for forecast in run.forecasts if forecast.start != MISSING]
+    known.sort(key=lambda forecast: forecast.start)
     present = run.present()
-    one = run.forecast(handle)
+    forecast = run.forecast(handle)
     trivial = [recent_waits(present, handle, num, alike=alike) for alike in (False, True)]
-    return one, [one.starts, *trivial, by_plan(one, known, num)]
+    return forecast, [forecast.starts, *trivial, by_plan(forecast, known, num)]
 
 
-def _found(
-    run: Prequential, said: list[tuple[Told, list[Starts | None]]], asked: int, waited: int
-) -> Replay:
-    started = [pair for pair in said if pair[0].start != MISSING]
+def _scored(
+    run: Prequential,
+    sample: list[tuple[PastForecast, list[StartForecast | None]]],
+    considered: int,
+    waited: int,
+) -> ForecastReplay:
+    started = [pair for pair in sample if pair[0].start != MISSING]
     scored = [
-        (one, [s for s in all_ if s is not None]) for one, all_ in started if None not in all_
+        (forecast, [s for s in all_ if s is not None])
+        for forecast, all_ in started
+        if None not in all_
     ]
     if len(scored) < LEAST:
         raise ConfigError(
-            f"{len(scored):,} of {len(said):,} forecasts can be scored, at least {LEAST} must be;"
+            f"{len(scored):,} of {len(sample):,} forecasts can be scored, at least {LEAST} must be;"
             f" they count once {LEAST} earlier ones have come to their starts. {waited:,} of the"
-            f" {asked:,} jobs have to wait: "
-            + ("add --forecasts" if len(said) < waited else "take more of the log"),
-            key="--score",
+            f" {considered:,} jobs have to wait: "
+            + ("raise --samples" if len(sample) < waited else "take more of the log"),
+            key="--evaluate",
         )
     job_id = run.present().jobs.workload.job_id
     waits = {
         name: np.array([_waits(all_[at]) for _, all_ in scored])
         for at, name in enumerate((OURS, *TRIVIAL))
     }
-    return Replay(
-        job=[str(job_id[one.handle]) for one, _ in scored],
-        wait=np.array([min(one.start - one.raw.now, LONGEST) for one, _ in scored], dtype=float),
-        said=waits,
-        asked=asked,
+    return ForecastReplay(
+        job=[str(job_id[forecast.handle]) for forecast, _ in scored],
+        wait=np.array(
+            [min(forecast.start - forecast.raw.now, LONGEST) for forecast, _ in scored], dtype=float
+        ),
+        waits=waits,
+        considered=considered,
         waited=waited,
-        unknown=len(said) - len(started),
+        unknown=len(sample) - len(started),
         early=len(started) - len(scored),
     )
 
 
-def _waits(starts: Starts) -> FloatArray:
+def _waits(starts: StartForecast) -> FloatArray:
     """Return the waits of the only job of a forecast, sorted."""
     waits: FloatArray = np.minimum(starts.second[:, 0] - starts.now, LONGEST).astype(np.float64)
     return waits

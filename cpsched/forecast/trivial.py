@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.forecast.starts import NEVER, Starts
+from cpsched.forecast.start_forecast import NEVER, StartForecast
 from cpsched.metrics.groups import job_size
 from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
-    from cpsched.forecast.prequential import Told
+    from cpsched.forecast.prequential import PastForecast
     from cpsched.simulation.present import Present
     from cpsched.util.types import FloatArray, IntArray
 
@@ -27,7 +27,7 @@ LEAST = 20
 _SHORT = 60.0
 
 
-def recent_waits(present: Present, handle: int, num: int, *, alike: bool) -> Starts | None:
+def recent_waits(present: Present, handle: int, num: int, *, alike: bool) -> StartForecast | None:
     """
     Forecast that a job waits as long as the last 200 that had to wait and have started.
 
@@ -59,7 +59,7 @@ def recent_waits(present: Present, handle: int, num: int, *, alike: bool) -> Sta
     return ensemble(present.now, handle, (start - submit)[last], num)
 
 
-def by_plan(one: Told, known: list[Told], num: int) -> Starts | None:
+def by_plan(forecast: PastForecast, known: list[PastForecast], num: int) -> StartForecast | None:
     """
     Forecast that a job starts as planned, give or take what earlier plans were off.
 
@@ -69,7 +69,7 @@ def by_plan(one: Told, known: list[Told], num: int) -> Starts | None:
 
     Parameters
     ----------
-    one
+    forecast
         The job.
     known
         Forecasts of jobs that have started, in the order of these starts.
@@ -83,18 +83,18 @@ def by_plan(one: Told, known: list[Told], num: int) -> Starts | None:
     if len(known) < LEAST:
         return None
     error = [_logarithm(other.start - other.raw.now) - _planned(other) for other in known]
-    wait = np.exp(_planned(one) + np.array(error)) - _SHORT
-    return ensemble(one.raw.now, one.handle, np.maximum(wait, 0), num)
+    wait = np.exp(_planned(forecast) + np.array(error)) - _SHORT
+    return ensemble(forecast.raw.now, forecast.handle, np.maximum(wait, 0), num)
 
 
-def ensemble(now: int, handle: int, wait: FloatArray | IntArray, num: int) -> Starts:
+def ensemble(now: int, handle: int, wait: FloatArray | IntArray, num: int) -> StartForecast:
     """Return a forecast from waits, by as many of their quantiles."""
     second = now + np.quantile(wait, (np.arange(num) + 0.5) / num).round().astype(np.int64)
-    return Starts(now, np.array([handle]), second[:, None], np.array([NEVER]))
+    return StartForecast(now, np.array([handle]), second[:, None], np.array([NEVER]))
 
 
-def _planned(one: Told) -> float:
-    return _logarithm(int(one.raw.planned[0]) - one.raw.now)
+def _planned(forecast: PastForecast) -> float:
+    return _logarithm(int(forecast.raw.planned[0]) - forecast.raw.now)
 
 
 def _logarithm(wait: int) -> float:

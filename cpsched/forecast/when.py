@@ -9,9 +9,9 @@ import numpy as np
 
 from cpsched.errors import ConfigError
 from cpsched.forecast.advice import Advice, advice_on
-from cpsched.forecast.asked import label
 from cpsched.forecast.calibration import Calibration
-from cpsched.forecast.starts import NEVER, NO_LIMIT, Starts
+from cpsched.forecast.job_lookup import label
+from cpsched.forecast.start_forecast import NEVER, NO_LIMIT, StartForecast
 from cpsched.model import columns as c
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class JobForecast:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class QueueForecast:
     """
     Forecasts at one second.
 
@@ -105,7 +105,7 @@ class Answer:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain JSON types."""
-        return {"schema": "cpsched.when/1", **asdict(self)}
+        return {"schema": "cpsched.forecast/1", **asdict(self)}
 
 
 def when(
@@ -115,7 +115,7 @@ def when(
     forecaster: Forecaster,
     calibration: Calibration | None = None,
     by: int | None = None,
-) -> Answer:
+) -> QueueForecast:
     """
     Forecast when waiting jobs of a present will start.
 
@@ -143,21 +143,21 @@ def when(
     advice: tuple[Advice, ...] = ()
     at_once = bool((present.state["start_time"][handles] == now).all())
     if at_once:
-        told = Starts(now, handles, np.full((1, len(handles)), now), np.array([now]))
+        starts = StartForecast(now, handles, np.full((1, len(handles)), now), np.array([now]))
     else:
         if job is None:
             raw = forecaster.forecast(present, handles)
         else:
             raw, advice = advice_on(forecaster, present, job)
-        told = calibration.corrected(raw)
+        starts = calibration.corrected(raw)
     bounds = not (at_once or forecaster.knows_runtimes or len(calibration))
-    return Answer(
+    return QueueForecast(
         now=now,
         epoch=present.jobs.workload.epoch,
         dispatcher=present.dispatcher,
         predictor=present.predictor,
         by=by,
-        jobs=tuple(_forecasts(told, present.jobs.workload, by, bounds=bounds)),
+        jobs=tuple(_forecasts(starts, present.jobs.workload, by, bounds=bounds)),
         advice=advice,
         scenarios=forecaster.scenarios,
         judged=len(calibration),
@@ -178,7 +178,7 @@ def _limit(workload: Workload, row: int) -> str:
 
 
 def _forecasts(
-    starts: Starts, workload: Workload, by: int | None, *, bounds: bool
+    starts: StartForecast, workload: Workload, by: int | None, *, bounds: bool
 ) -> list[JobForecast]:
     """Return forecasts in the form of the answer."""
     unknown = np.full(len(starts.handle), NEVER)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from cpsched.forecast.advice import Advice
-    from cpsched.forecast.when import Answer, JobForecast
+    from cpsched.forecast.when import JobForecast, QueueForecast
 
 #: A table shows at most this many jobs.
 _MOST_SHOWN = 40
@@ -20,35 +20,35 @@ _MOST_SHOWN = 40
 _SAME_WORK = "if the same work takes as much longer as there are fewer cores"
 
 
-def text(answer: Answer, width: int = 120) -> str:
+def text(answer: QueueForecast, width: int = 120) -> str:
     """Return an answer as lines, without a newline at the end."""
-    lines = list(_one(answer, width) if len(answer.jobs) == 1 else _many(answer, width))
+    lines = list(_single_job(answer, width) if len(answer.jobs) == 1 else _all_jobs(answer, width))
     if answer.jobs[0].p90 != answer.now:
         lines += ["", *wrap(_basis(answer), width)]
     return "\n".join(lines)
 
 
-def changes(answer: Answer) -> list[str]:
+def changes(answer: QueueForecast) -> list[str]:
     """Return a sentence for each change that would start the job earlier."""
     return [
-        f"{one.change}: starts {duration(one.earlier)} earlier, in {percent(one.share)} of the"
-        " scenarios"
+        f"{advice.change}: starts {duration(advice.earlier)} earlier, in {percent(advice.share)} of"
+        " the scenarios"
         + (
-            f", and ends {duration(one.ends_earlier)} earlier, {_SAME_WORK}"
-            if _is_smaller(answer, one)
+            f", and ends {duration(advice.ends_earlier)} earlier, {_SAME_WORK}"
+            if _is_smaller(answer, advice)
             else ""
-            if one.fits is None
-            else f", and has enough time with a probability of {percent(one.fits)}"
+            if advice.fits is None
+            else f", and has enough time with a probability of {percent(advice.fits)}"
         )
-        for one in answer.advice
+        for advice in answer.advice
     ]
 
 
-def _is_smaller(answer: Answer, advice: Advice) -> bool:
+def _is_smaller(answer: QueueForecast, advice: Advice) -> bool:
     return advice.units < answer.jobs[0].units
 
 
-def _one(answer: Answer, width: int) -> Iterator[str]:
+def _single_job(answer: QueueForecast, width: int) -> Iterator[str]:
     job = answer.jobs[0]
     yield from wrap(summary(answer), width, break_long_words=False)
     if job.p90 == answer.now:
@@ -81,14 +81,16 @@ def _one(answer: Answer, width: int) -> Iterator[str]:
     yield "What would start it earlier"
     yield ""
     shown = {
-        "change": [one.change for one in answer.advice],
-        "starts earlier": [duration(one.earlier) for one in answer.advice],
-        "ends earlier": [duration(one.ends_earlier) for one in answer.advice],
-        "scenarios": [percent(one.share) for one in answer.advice],
-        "enough": ["-" if one.fits is None else percent(one.fits) for one in answer.advice],
+        "change": [advice.change for advice in answer.advice],
+        "starts earlier": [duration(advice.earlier) for advice in answer.advice],
+        "ends earlier": [duration(advice.ends_earlier) for advice in answer.advice],
+        "scenarios": [percent(advice.share) for advice in answer.advice],
+        "enough": [
+            "-" if advice.fits is None else percent(advice.fits) for advice in answer.advice
+        ],
     }
     yield from _table(shown, width)
-    if any(_is_smaller(answer, one) for one in answer.advice):
+    if any(_is_smaller(answer, advice) for advice in answer.advice):
         yield ""
         yield from wrap(f"Fewer cores: {_SAME_WORK}.", width)
 
@@ -99,32 +101,34 @@ def _table(columns: Mapping[str, Iterable[str]], width: int) -> list[str]:
     return Table("", shown).text(width).splitlines()
 
 
-def summary(answer: Answer) -> str:
+def summary(answer: QueueForecast) -> str:
     """Return in a sentence or two when the job starts."""
     job = answer.jobs[0]
-    who = f" of {brief(job.user)}" if job.user else ""
+    owner = f" of {brief(job.user)}" if job.user else ""
     where = f" in {brief(job.queue)}" if job.queue else ""
     waited = duration(answer.now - job.submit)
-    said = f"Job {brief(job.job)}{who}{where} asks for {_asks(job)}"
+    sentence = f"Job {brief(job.job)}{owner}{where} asks for {_asks(job)}"
     if job.p90 == answer.now:
-        return f"{said}, and starts at once."
-    said += f", and was submitted {waited} ago. " if answer.now > job.submit else ". "
+        return f"{sentence}, and starts at once."
+    sentence += f", and was submitted {waited} ago. " if answer.now > job.submit else ". "
     if answer.bounds and job.planned is not None:
         return (
-            f"{said}It starts in {_ahead(answer, job.planned)} at the latest, at"
+            f"{sentence}It starts in {_ahead(answer, job.planned)} at the latest, at"
             f" {_at(answer, job.planned)}, if no later job goes first."
         )
     if answer.bounds and answer.unlimited:
-        return said + f"Its latest start is unknown: {_unlimited(answer)} no known time limit."
+        return sentence + f"Its latest start is unknown: {_unlimited(answer)} no known time limit."
     if job.p50 is None:
-        return said + "It starts after the end of the simulated scenarios."
-    said += f"It is likely to start in {_ahead(answer, job.p50)}, at {_at(answer, job.p50)}"
+        return sentence + "It starts after the end of the simulated scenarios."
+    sentence += f"It is likely to start in {_ahead(answer, job.p50)}, at {_at(answer, job.p50)}"
     if job.p10 is not None and job.p90 is not None:
-        said += f"; with 80 % probability in {_ahead(answer, job.p10)} to {_ahead(answer, job.p90)}"
+        sentence += (
+            f"; with 80 % probability in {_ahead(answer, job.p10)} to {_ahead(answer, job.p90)}"
+        )
     if job.chance is not None and answer.by is not None:
-        said += f". It starts by {clock(answer.by, answer.epoch)} with a probability of"
-        said += f" {percent(job.chance)}"
-    return f"{said}."
+        sentence += f". It starts by {clock(answer.by, answer.epoch)} with a probability of"
+        sentence += f" {percent(job.chance)}"
+    return f"{sentence}."
 
 
 def _asks(job: JobForecast) -> str:
@@ -138,7 +142,7 @@ def _asks(job: JobForecast) -> str:
     }[job.limit]
 
 
-def _many(answer: Answer, width: int) -> Iterator[str]:
+def _all_jobs(answer: QueueForecast, width: int) -> Iterator[str]:
     yield f"{counted(len(answer.jobs), 'job')} waiting at {clock(answer.now, answer.epoch)}"
     yield ""
     shown = answer.jobs[:_MOST_SHOWN]
@@ -165,12 +169,12 @@ def _many(answer: Answer, width: int) -> Iterator[str]:
         yield f"and {counted(len(answer.jobs) - len(shown), 'more job')} (--json has all)"
 
 
-def _unlimited(answer: Answer) -> str:
+def _unlimited(answer: QueueForecast) -> str:
     jobs = counted(answer.unlimited, "running or waiting job")
     return f"{jobs} {'has' if answer.unlimited == 1 else 'have'}"
 
 
-def _basis(answer: Answer) -> str:
+def _basis(answer: QueueForecast) -> str:
     text = _base(answer)
     if answer.unlimited and any(job.planned is None for job in answer.jobs):
         text += (
@@ -180,7 +184,7 @@ def _basis(answer: Answer) -> str:
     return text
 
 
-def _base(answer: Answer) -> str:
+def _base(answer: QueueForecast) -> str:
     if answer.bounds:
         return (
             f"Bounds under {answer.dispatcher}, not probabilities: no job is known to have ended,"
@@ -198,13 +202,13 @@ def _base(answer: Answer) -> str:
     )
 
 
-def _ahead(answer: Answer, second: int | None) -> str:
+def _ahead(answer: QueueForecast, second: int | None) -> str:
     return "later" if second is None else duration(max(second - answer.now, 0))
 
 
-def _planned(answer: Answer, second: int | None) -> str:
+def _planned(answer: QueueForecast, second: int | None) -> str:
     return "unknown" if second is None and answer.unlimited else _ahead(answer, second)
 
 
-def _at(answer: Answer, second: int | None) -> str:
+def _at(answer: QueueForecast, second: int | None) -> str:
     return "-" if second is None else clock(second, answer.epoch)

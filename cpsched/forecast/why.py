@@ -11,11 +11,11 @@ import numpy as np
 from cpsched.dispatch.answers import check_decision
 from cpsched.dispatch.wrapper import Wrapper
 from cpsched.errors import ConfigError, DispatchError
-from cpsched.forecast.asked import asked, find_job
-from cpsched.forecast.causes import why_waiting
 from cpsched.forecast.context import DecisionContext
 from cpsched.forecast.explanation import Explanation, JobState
-from cpsched.forecast.room import places
+from cpsched.forecast.free_capacity import node_groups
+from cpsched.forecast.job_lookup import find_job, job_request
+from cpsched.forecast.wait_causes import why_waiting
 from cpsched.forecast.why_text import summary_of, why_starting
 from cpsched.model import columns as c
 from cpsched.model.decision import Start
@@ -81,11 +81,11 @@ def why(present: Present, handle: int) -> Explanation:
     cluster.accept(decision, now)
     names = present.jobs.workload.job_id
     try:
-        said = _look(handle, names, cluster.dispatcher, view, decision) or {}
+        meaning = _meaning_of(handle, names, cluster.dispatcher, view, decision) or {}
     except UNSOUND as error:
         shown = f"{title(cluster.dispatcher)}: its decision makes no sense here"
         raise DispatchError(f"{shown}: {type(error).__name__}: {error}") from error
-    return _explanation(present, handle, said, now)
+    return _explanation(present, handle, meaning, now)
 
 
 def why_in_log(
@@ -122,32 +122,35 @@ def why_in_log(
         If the dispatcher breaks an invariant.
     """
     settings = settings or Settings()
-    found, workload = find_job(fitted, job, time), fitted.workload
+    logged, workload = find_job(fitted, job, time), fitted.workload
     name = dispatcher if isinstance(dispatcher, str) else dispatcher.name
-    if found.rejected is not None:
+    if logged.rejected is not None:
         return Explanation(
             dispatcher=name,
             predictor=predictor,
             time=time,
             epoch=workload.epoch,
-            same_id=found.same_id,
+            same_id=logged.same_id,
             decided=None,
-            job=asked(workload, found.row, None),
+            job=job_request(workload, logged.row, None),
             state=JobState.REJECTED,
-            reason=found.rejected,
-            summary=f"job {brief(job)} can never run on this system: {found.rejected}",
+            reason=logged.rejected,
+            summary=f"job {brief(job)} can never run on this system: {logged.rejected}",
         )
     what = (dispatcher, predictor, settings)
-    witness, simulator = _halted(found.handle, fitted, time, what, observers)
+    witness, simulator = _halted(logged.handle, fitted, time, what, observers)
     present = Present.of_simulator(simulator, fitted, name, predictor, settings)
-    looks = [look for look in witness.seen if look is not None]
-    said = next((look for look in looks if look["reason"]), looks[-1] if looks else {})
-    about = _explanation(present, found.handle, said, witness.decided, witness.allocation)
+    meanings = [meaning_at for meaning_at in witness.seen if meaning_at is not None]
+    meaning = next(
+        (meaning_at for meaning_at in meanings if meaning_at["reason"]),
+        meanings[-1] if meanings else {},
+    )
+    about = _explanation(present, logged.handle, meaning, witness.decided, witness.allocation)
     waits = about.state is JobState.WAITING
     about = replace(
         about,
         time=time,
-        same_id=found.same_id,
+        same_id=logged.same_id,
         next_decision=_next_decision(simulator, time) if waits else None,
     )
     return replace(about, summary=summary_of(about))
@@ -166,7 +169,7 @@ def _halted(
     last: int | None = None
     while True:
         inner = build("dispatchers", dispatcher) if isinstance(dispatcher, str) else dispatcher
-        witness = _Witness(inner, partial(_look, handle, accepted))
+        witness = _Witness(inner, partial(_meaning_of, handle, accepted))
         simulator = simulator_of(fitted, witness, predictor, settings, observers)
         witness.follow(simulator, handle, time, last)
         while (instant := simulator.next_time()) is not None and instant <= time:
@@ -185,7 +188,7 @@ class _Witness(Wrapper):
     def __init__(
         self,
         inner: Dispatcher,
-        look: Callable[[Dispatcher, View, Decision], Any],
+        inspect: Callable[[Dispatcher, View, Decision], Any],
     ) -> None:
         super().__init__(inner)
         self.name = name_of(inner)  # type: ignore[misc]
@@ -193,7 +196,7 @@ class _Witness(Wrapper):
         self.seen: list[Any] = []
         self.failed: Exception | None = None
         self.allocation: Allocation | None = None
-        self._look = look
+        self._inspect = inspect
 
     def follow(self, simulator: Simulator, handle: int, time: int, last: int | None) -> None:
         """Say which job is meant, by when, and when the last decision is made if that is known."""
@@ -208,7 +211,7 @@ class _Witness(Wrapper):
         check_decision(self.inner, decision)
         if self._may_be_last(view.now):
             try:
-                self.seen.append(self._look(self.inner, view, decision))
+                self.seen.append(self._inspect(self.inner, view, decision))
             except UNSOUND as error:
                 # The simulator says better what is wrong with the decision, if anything is.
                 self.failed = error
@@ -231,7 +234,7 @@ class _Witness(Wrapper):
         return after is None or after > self._time
 
 
-def _look(
+def _meaning_of(
     handle: int, names: Any, dispatcher: Dispatcher, view: View, decision: Decision
 ) -> dict[str, Any] | None:
     """Return what is said of a decision about one job, while the dispatcher's view is valid."""
@@ -258,7 +261,7 @@ def _look(
 def _explanation(
     present: Present,
     handle: int,
-    said: dict[str, Any],
+    meaning: dict[str, Any],
     decided: int | None,
     allocation: Allocation | None = None,
 ) -> Explanation:
@@ -270,7 +273,7 @@ def _explanation(
         None if saved[name][handle] == MISSING else int(saved[name][handle])
         for name in ("start_time", "end_time")
     )
-    starting = said.pop("allocation", None)
+    starting = meaning.pop("allocation", None)
     if start is None and starting is not None:
         allocation, start, end = starting, present.now, present.now + estimate
     elif start is not None and end is None:
@@ -279,27 +282,27 @@ def _explanation(
     state = _state(present, handle, starts=start == present.now)
     if state not in (JobState.STARTS, JobState.WAITING):
         # The decision was about something else.
-        said = {**said, "stats": {}, "waiting": None, "reason": None}
+        meaning = {**meaning, "stats": {}, "waiting": None, "reason": None}
     if state is JobState.HELD:
-        said["reason"] = _held(present, handle)
+        meaning["reason"] = _why_held(present, handle)
     if state is JobState.NEVER_STARTED:
-        said["reason"] = saved["never"].get(str(handle))
+        meaning["reason"] = saved["never"].get(str(handle))
     about = Explanation(
         dispatcher=present.dispatcher,
         predictor=present.predictor,
         time=present.now,
         epoch=workload.epoch,
         decided=decided,
-        job=asked(workload, handle, estimate),
+        job=job_request(workload, handle, estimate),
         state=state,
         summary="",
         start=start,
         end=end,
         places=()
         if allocation is None
-        else places(present.jobs.system.node_names, allocation.node, allocation.units),
+        else node_groups(present.jobs.system.node_names, allocation.node, allocation.units),
         overtaken=_overtaken(present, handle) if state in _STATES.values() else None,
-        **said,
+        **meaning,
     )
     return replace(about, summary=summary_of(about))
 
@@ -336,23 +339,23 @@ def _never(present: Present, handle: int) -> str:
     return present.cluster.dispatcher.never_starts(view).get(int(view.waiting.rows[at]), "")
 
 
-def _held(present: Present, handle: int) -> str:
+def _why_held(present: Present, handle: int) -> str:
     """Say what keeps a job out of the queue: a time, or a job and what that one waits for."""
     workload, state = present.jobs.workload, present.table.column(c.STATE)
-    said = "it"
+    chain = "it"
     for _ in range(_MOST_CHAINED):
         needed, begin = int(workload.dependency[handle]), int(workload.begin[handle])
         if needed < 0 or state[needed] == c.ENDED:
             if begin == MISSING:
                 break
-            return f"{said} may not start before {clock(begin, workload.epoch)}"
+            return f"{chain} may not start before {clock(begin, workload.epoch)}"
         started = workload.dependency_type[handle] == DependencyType.AFTER
         handle = needed
         name = brief(str(workload.job_id[handle]))
-        said += f" may not start before job {name} has {'started' if started else 'ended'}"
+        chain += f" may not start before job {name} has {'started' if started else 'ended'}"
         if state[handle] == c.WAITING and (never := _never(present, handle)):
-            return f"{said}, which can never start: {never}"
+            return f"{chain}, which can never start: {never}"
         if state[handle] != c.HELD:
-            return f"{said}, which {'waits' if state[handle] == c.WAITING else 'runs'}"
-        said += ", which"
-    return f"{said} waits for other jobs"
+            return f"{chain}, which {'waits' if state[handle] == c.WAITING else 'runs'}"
+        chain += ", which"
+    return f"{chain} waits for other jobs"

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
     from cpsched.forecast.context import DecisionContext
     from cpsched.forecast.explanation import (
-        Asked,
         Demand,
         Explanation,
+        FreeCapacity,
+        JobRequest,
+        NodeUnits,
         OtherJob,
-        Place,
-        Room,
-        Waiting,
+        WaitCause,
     )
 
 #: This many jobs or groups of nodes are named; the rest are counted.
@@ -95,34 +95,38 @@ def _facts(about: Explanation) -> Iterator[tuple[str, str]]:
         by += f"; {waiting}, {about.num_running:,} running at {clock(about.decided or 0, None)}"
     yield "dispatcher", by
     if about.places:
-        yield "nodes", _places(about.places)
+        yield "nodes", _node_groups(about.places)
     if about.state is JobState.STARTS and about.end is not None:
         until = f"{clock(about.end, about.epoch)}, as predicted"
         yield "until", _UNLIMITED if _is_open(about.start, about.end) else until
 
 
-def _request(job: Asked) -> str:
-    least, most = job.nodes_min, job.nodes_max
-    bounds = f"on {counted(least, 'node')}" if most == least else f"on {least:,} nodes or more"
-    if most is not None and most != least:
-        bounds = f"on {least:,} to {most:,} nodes"
-    if most is None and least <= 1:
+def _request(job: JobRequest) -> str:
+    min_nodes, max_nodes = job.nodes_min, job.nodes_max
+    bounds = (
+        f"on {counted(min_nodes, 'node')}"
+        if max_nodes == min_nodes
+        else f"on {min_nodes:,} nodes or more"
+    )
+    if max_nodes is not None and max_nodes != min_nodes:
+        bounds = f"on {min_nodes:,} to {max_nodes:,} nodes"
+    if max_nodes is None and min_nodes <= 1:
         bounds = ""
-    besides = f"{amounts(job.per_node)} on each node besides" if job.per_node else ""
+    per_node = f"{amounts(job.per_node)} on each node besides" if job.per_node else ""
     open_ended = job.requested_time == NO_TIME_LIMIT
     time = _UNLIMITED if open_ended else f"for {duration(job.requested_time)}"
     if job.predicted is not None and job.predicted != NO_TIME_LIMIT:
         time += f" (predicted {duration(job.predicted)})"
     rules = ", ".join(job.rules)
     size = f"{counted(job.units, 'unit')} of {amounts(job.request)}"
-    return ", ".join(filter(None, [size, besides, bounds, rules, time]))
+    return ", ".join(filter(None, [size, per_node, bounds, rules, time]))
 
 
-def _waiting(about: Explanation, waiting: Waiting, width: int) -> Iterator[str]:
+def _waiting(about: Explanation, waiting: WaitCause, width: int) -> Iterator[str]:
     yield ""
     yield from _resources(waiting.room).text(width).splitlines()
     yield ""
-    yield from labelled("room for", _room(waiting.room), width)
+    yield from labelled("fits now", _free_capacity(waiting.room), width)
     yield from _jobs("start now", waiting.before, width)
     if waiting.ahead is not None:
         ahead = waiting.ahead
@@ -131,7 +135,7 @@ def _waiting(about: Explanation, waiting: Waiting, width: int) -> Iterator[str]:
     yield from _jobs("waits for", waiting.waits_for, width)
     if waiting.could_start is not None:
         when = f"at {_from_now(about, waiting.could_start)}, if no other job starts"
-        ends = [_is_open(one.start, one.end) for one in waiting.waits_for]
+        ends = [_is_open(other.start, other.end) for other in waiting.waits_for]
         yield from labelled("could start", _NOT_KNOWN if any(ends) else when, width)
     if waiting.planned is not None:
         where = "" if waiting.planned_nodes is None else f" on {waiting.planned_nodes}"
@@ -149,8 +153,8 @@ def _from_now(about: Explanation, time: int) -> str:
     return f"{clock(time, about.epoch)}, in {duration(ahead)}"
 
 
-def _resources(room: Room) -> Table:
-    kinds = room.resources
+def _resources(capacity: FreeCapacity) -> Table:
+    kinds = capacity.resources
     return Table(
         "",
         (
@@ -159,7 +163,11 @@ def _resources(room: Room) -> Table:
             _shown("free", kinds, [kind.free for kind in kinds]),
             _shown("usable", kinds, [kind.eligible for kind in kinds]),
             _shown("total", kinds, [kind.capacity for kind in kinds]),
-            Column("units", f"of {room.units + room.short:,}", tuple(kind.units for kind in kinds)),
+            Column(
+                "units",
+                f"of {capacity.units + capacity.short:,}",
+                tuple(kind.units for kind in kinds),
+            ),
         ),
     )
 
@@ -173,15 +181,15 @@ def _shown(header: str, kinds: Sequence[Demand], amounts: list[int]) -> Column:
     return Column(header, "", cells, sorted_by=tuple(amounts))
 
 
-def _room(room: Room) -> str:
-    total = room.units + room.short
-    short = f" ({room.short:,} short)" if room.short else ""
-    where = f": {_places(room.places)}" if room.places else ""
-    return f"{room.units:,} of {counted(total, 'unit')}{short}{where}"
+def _free_capacity(capacity: FreeCapacity) -> str:
+    total = capacity.units + capacity.short
+    short = f" ({capacity.short:,} short)" if capacity.short else ""
+    where = f": {_node_groups(capacity.places)}" if capacity.places else ""
+    return f"{capacity.units:,} of {counted(total, 'unit')}{short}{where}"
 
 
-def _places(places: Sequence[Place]) -> str:
-    shown = [f"{counted(place.units, 'unit')} on {_each(place.nodes)}" for place in places]
+def _node_groups(groups: Sequence[NodeUnits]) -> str:
+    shown = [f"{counted(group.units, 'unit')} on {_each(group.nodes)}" for group in groups]
     more = len(shown) - _MOST_SHOWN
     return "; ".join(shown[:_MOST_SHOWN]) + (f"; {more:,} more groups" if more > 0 else "")
 
@@ -221,13 +229,13 @@ def why_starting(context: DecisionContext) -> str:
     ahead = context.first_ahead()
     if ahead is None:
         return "all jobs before it start as well, and it fits"
-    who = f"job {_named(ahead)} before it does not start now"
+    reason = f"job {_named(ahead)} before it does not start now"
     if ahead.start is None:
-        return f"{who} and is passed over, and this one fits"
+        return f"{reason} and is passed over, and this one fits"
     end = context.end_of(context.row, context.view.now)
-    planned = f"{who}, but is planned for second {ahead.start:,}"
+    planned = f"{reason}, but is planned for second {ahead.start:,}"
     if context.is_open_ended(ahead.start):
-        planned = f"{who}, and waits for jobs with {_UNLIMITED}"
+        planned = f"{reason}, and waits for jobs with {_UNLIMITED}"
     if end <= ahead.start and end - context.view.now == NO_TIME_LIMIT:
         return f"{planned}: this one takes nothing that is needed then"
     if end <= ahead.start:
@@ -270,10 +278,10 @@ def _why(about: Explanation) -> str:
         return f"it can never start: {waiting.note}"
     if waiting.reason is WaitReason.NO_ROOM:
         return waiting.room.obstacle
-    return f"it would fit, but {_held_back(about, waiting)}"
+    return f"it would fit, but {_why_passed_over(about, waiting)}"
 
 
-def _held_back(about: Explanation, waiting: Waiting) -> str:
+def _why_passed_over(about: Explanation, waiting: WaitCause) -> str:
     ahead, again = waiting.ahead, waiting.asked_again
     if waiting.reason is WaitReason.OTHERS_START:
         them = "goes before it" if len(waiting.before) == 1 else "go before it"

@@ -3,7 +3,7 @@ Environments for Gymnasium: an agent decides which job goes next, or by which ru
 
 ``gymnasium.make("cpsched.gym:BatchScheduling-v0")`` imports this package, which registers the
 environment then. It needs gymnasium (``pip install 'cpsched[gym]'``). A trained policy, the
-dispatcher ``policy``, does not need it.
+dispatcher ``learned``, does not need it.
 """
 
 from importlib.util import find_spec

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from cpsched.util.types import BoolArray, IntArray
 
 
-class Pool:
+class PolicyView:
     """
     A view as a policy sees it: one pool of each kind, from which waiting jobs start one by one.
 
@@ -53,8 +53,8 @@ class Pool:
 
     def fits(self) -> BoolArray:
         """Return which of the jobs left fit into what is free."""
-        found: BoolArray = (self.demand[self.left] <= self.free).all(axis=1)
-        return found
+        fits: BoolArray = (self.demand[self.left] <= self.free).all(axis=1)
+        return fits
 
     def start(self, job: int) -> None:
         """Let a job start."""
@@ -91,7 +91,7 @@ class Pool:
         return np.argsort(keys, kind="stable")
 
 
-class TrainedPolicy(Dispatcher):
+class LearnedDispatcher(Dispatcher):
     """
     A policy trained in the environment for Gymnasium: which job goes next, or by which rule.
 
@@ -104,10 +104,10 @@ class TrainedPolicy(Dispatcher):
     """
 
     allocator: Allocator
-    name = "policy"
+    name = "learned"
     family = "learned"
     good_for: ClassVar[str] = "what it was trained for, on jobs like those it was trained on"
-    goes_wrong_when: ClassVar[str] = "jobs or machine are others: nothing says how it decides then"
+    goes_wrong_when: ClassVar[str] = "jobs or system are others: nothing says how it decides then"
 
     def __init__(self, file: File, allocator: str = "first-fit") -> None:
         self.policy = load(Path(file))
@@ -122,7 +122,7 @@ class TrainedPolicy(Dispatcher):
         """Ask the policy until it has nothing more to start in this second."""
         if not len(view.waiting):
             return NOTHING
-        pool = Pool(view, self._nodes)
+        pool = PolicyView(view, self._nodes)
         if not pool.fits().any():
             return NOTHING
         if self.policy.options.action == "rule":
@@ -130,14 +130,14 @@ class TrainedPolicy(Dispatcher):
             return self._start(view, order, order)
         return self._choose(view, pool)
 
-    def _rule(self, pool: Pool) -> str:
+    def _rule(self, pool: PolicyView) -> str:
         options = self.policy.options
         if len(pool.left) == 1:
             return options.rules[0]
         rows = pool.rows(pool.left[: options.visible], options.num_rows, may_wait=False)
         return options.rules[self.policy.choose(rows, np.ones(len(options.rules), dtype=np.bool_))]
 
-    def _choose(self, view: View, pool: Pool) -> Decision:
+    def _choose(self, view: View, pool: PolicyView) -> Decision:
         """Let jobs be chosen one by one until one does not fit, or none is."""
         options = self.policy.options
         chosen: list[int] = []
@@ -162,7 +162,7 @@ class TrainedPolicy(Dispatcher):
         rest = behind[~np.isin(behind, chosen)]
         return self._start(view, [*chosen, *rest.tolist()], behind, count=len(chosen))
 
-    def _action(self, pool: Pool, shown: IntArray) -> int | None:
+    def _action(self, pool: PolicyView, shown: IntArray) -> int | None:
         """Return which of the shown jobs is chosen; None: to wait."""
         options = self.policy.options
         if len(shown) == 1 and not options.wait:

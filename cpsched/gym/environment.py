@@ -120,8 +120,8 @@ class BatchScheduling(gymnasium.Env[Any, SupportsInt]):
 
     def action_masks(self) -> BoolArray:
         """Return which actions are possible, shape ``(A,)``; what MaskablePPO asks for."""
-        found: BoolArray = self.episodes.seen.mask[0].copy()
-        return found
+        mask: BoolArray = self.episodes.seen.mask[0].copy()
+        return mask
 
     @property
     def starts(self) -> IntArray:

@@ -99,14 +99,14 @@ class Episodes:
         if starts is not None:
             if rows is not None:
                 raise ConfigError("goes without starts, which say what is played", key="rows")
-            found = np.array(list(starts), dtype=np.int64)
-            if not len(found) or found.min() < 0 or found.max() + self.length > num:
+            first_jobs = np.array(list(starts), dtype=np.int64)
+            if not len(first_jobs) or first_jobs.min() < 0 or first_jobs.max() + self.length > num:
                 raise ConfigError(
                     f"must be rows from 0 to {num - self.length}, so that {self.length} jobs follow"
                     f" of the {num} there are",
                     key="starts",
                 )
-            return found
+            return first_jobs
         first, end = (0, num) if rows is None else rows
         if not 0 <= first < end <= num or end - first < self.length:
             raise ConfigError(
@@ -148,8 +148,8 @@ class Episodes:
 
     def starts(self, e: int) -> IntArray:
         """Return when the jobs of a window have started, -1 for not yet, shape ``(length,)``."""
-        found: IntArray = self.state.start[e].copy()
-        return found
+        starts: IntArray = self.state.start[e].copy()
+        return starts
 
     def first_row(self, e: int) -> int:
         """Return the first row of the window that an environment plays."""
@@ -175,18 +175,18 @@ class Episodes:
 
 
 def _state(num: int, length: int, visible: int, num_kinds: int) -> State:
-    def whole(*shape: int) -> AnyArray:
+    def zeros(*shape: int) -> AnyArray:
         return np.zeros((num, *shape), dtype=np.int64)
 
     return State(
-        num=whole(kernels.NUM_NUMBERS),
-        free=whole(num_kinds),
-        queue=whole(length),
-        events=whole(length, 3),
-        running=whole(length),
-        promised=whole(length),
-        start=whole(length),
-        shown=whole(visible),
+        num=zeros(kernels.NUM_NUMBERS),
+        free=zeros(num_kinds),
+        queue=zeros(length),
+        events=zeros(length, 3),
+        running=zeros(length),
+        promised=zeros(length),
+        start=zeros(length),
+        shown=zeros(visible),
         cost=np.zeros(num),
         paid=np.zeros(num),
         weight=np.ones(num),

@@ -30,5 +30,5 @@ def facts_of(estimate: IntArray, demand: IntArray, total: IntArray) -> FloatArra
     share = (demand / np.maximum(total, 1)).max(axis=1, initial=0.0)
     runs = np.maximum(estimate, 0).astype(np.float64)
     facts = np.stack([np.log1p(runs) / _LONGEST, share, np.log1p(runs * share) / _LONGEST], axis=1)
-    found: FloatArray = np.minimum(facts, 1.0)
-    return found
+    clipped: FloatArray = np.minimum(facts, 1.0)
+    return clipped

@@ -34,14 +34,14 @@ FORMAT = 1
 _KIND = "cpsched policy"
 _HEADER = "policy.json"
 #: Bytes of all arrays together; a thousand times what such a network needs.
-_MOST = 2**26
+_MAX_BYTES = 2**26
 #: A moment for all members, so that equal policies are equal files.
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _DAMAGE = (OSError, ValueError, LookupError, TypeError, AttributeError)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Policy:
+class PolicyNetwork:
     """
     A network over what is shown, and what it decides.
 
@@ -94,12 +94,12 @@ class Policy:
         ndarray
             Shape ``(A,)`` or ``(E, A)``.
         """
-        found = pooled(rows) if self.options.action == "rule" else rows
+        values = pooled(rows) if self.options.action == "rule" else rows
         for weights, bias in self.layers[:-1]:
-            found = np.maximum(found @ weights + bias, 0)
+            values = np.maximum(values @ weights + bias, 0)
         weights, bias = self.layers[-1]
-        found = found @ weights + bias
-        return found if self.options.action == "rule" else found[..., 0]
+        values = values @ weights + bias
+        return values if self.options.action == "rule" else values[..., 0]
 
     def choose(self, rows: AnyArray, mask: BoolArray) -> int:
         """Return the possible action with the highest score, the first of several."""
@@ -114,7 +114,7 @@ def pooled(rows: AnyArray) -> AnyArray:
     return np.concatenate([jobs.mean(axis=0), jobs.max(axis=0)])
 
 
-def save(path: Path, policy: Policy) -> None:
+def save(path: Path, policy: PolicyNetwork) -> None:
     """Write a policy, whole or not at all."""
     header = {
         "kind": _KIND,
@@ -136,7 +136,7 @@ def save(path: Path, policy: Policy) -> None:
             archive.writestr(zipfile.ZipInfo(name, _EPOCH), data, zipfile.ZIP_DEFLATED)
 
 
-def load(path: Path) -> Policy:
+def load(path: Path) -> PolicyNetwork:
     """
     Read a policy back.
 
@@ -152,7 +152,7 @@ def load(path: Path) -> Policy:
             "there is no such policy file; examples/train_ppo.py writes one", where=path
         )
     try:
-        arrays = read_arrays(path, _MOST)
+        arrays = read_arrays(path, _MAX_BYTES)
         header = read_json(arrays[_HEADER].decode())
         kind = header["kind"]
     except _DAMAGE as error:
@@ -170,7 +170,7 @@ def load(path: Path) -> Policy:
     if header.get("features") != list(FEATURES):
         raise ConfigError("was trained on other features than this cpsched has", where=path)
     try:
-        return Policy(
+        return PolicyNetwork(
             Options.from_data(header["options"]),
             [
                 (arrays[f"weights-{number}"], arrays[f"bias-{number}"])

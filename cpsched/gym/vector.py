@@ -65,7 +65,7 @@ class BatchSchedulingVector(gymnasium.vector.VectorEnv[Any, Any, Any]):
             environments begin, shape ``(E,)``.
         """
         if seed is not None:
-            entropy = seed if isinstance(seed, int) else [one or 0 for one in seed]
+            entropy = seed if isinstance(seed, int) else [env_seed or 0 for env_seed in seed]
             self._np_random = np.random.default_rng(entropy)
         options = options or {}
         mask = options.get("reset_mask")

@@ -1,7 +1,7 @@
 """
 The simulator's event loop, compiled whole for dispatchers that are one pass over the queue.
 
-What :mod:`cpsched.simulation.simulator` does for any dispatcher, done for ``fifo``, ``prb``,
+What :mod:`cpsched.simulation.simulator` does for any dispatcher, done for ``fifo``, ``greedy``,
 ``easy`` and ``conservative:depth=1`` with the same kernels and without Python in between: jobs end,
 jobs arrive, a pass says what starts, ``claim`` checks and takes it. It stops when arrays have to
 grow, and then continues.
@@ -121,7 +121,7 @@ class Holds(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """The job store and the nodes, as in a :class:`~cpsched.engine.machine.Machine`."""
+    """The job store and the nodes, as in a :class:`~cpsched.engine.machine.ClusterState`."""
 
     cols: IntArray
     shapes: IntArray

@@ -64,8 +64,8 @@ def _waste(policy, asked, scarce, whole, free, num_kinds):
     Return what it counts against a node that it has more of a kind than a unit of a job needs.
 
     That is more (``whole``) than every node has (``scarce``), where a unit could do with that. A
-    kind of which other nodes have nothing always counts; for ``frugal`` it counts a little more
-    where some of the kind is free, and what all have, but not as much of, counts only there.
+    kind of which other nodes have nothing always counts; for ``spare-scarce`` it counts a little
+    more where some of the kind is free, and what all have, but not as much of, counts only there.
     """
     if asked > scarce or whole <= scarce:
         return 0.0

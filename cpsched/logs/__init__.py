@@ -124,11 +124,11 @@ def detect(path: str | PathLike[str]) -> str:
 
     path = Path(path)
     start = head(path)
-    choice = f"choose one of {', '.join(registry.names('traces'))} with --format"
+    choice = f"choose one of {', '.join(registry.names('traces'))} with --input-format"
     matching = [reader.name for reader in _formats() if reader.matches(path, start)]
     if len(matching) == 1:
         return matching[0]
-    known = f"accepted are {', '.join(registry.names('traces'))} (--format)"
+    known = f"accepted are {', '.join(registry.names('traces'))} (--input-format)"
     if not matching and (what := foreign(start)):
         raise TraceError(f"is {what}; {known}", file=path)
     name = _named(path)
@@ -150,4 +150,4 @@ def _formats() -> Iterator[TraceFormat]:
         try:
             yield registry.load("traces", name)
         except ConfigError as error:
-            warnings.warn(f"trace format skipped: {error}", RuntimeWarning, stacklevel=3)
+            warnings.warn(f"log format skipped: {error}", RuntimeWarning, stacklevel=3)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from cpsched.logs.text import Place
+    from cpsched.logs.text import FilePosition
     from cpsched.util.types import AnyArray, BoolArray, IntArray
 
 
@@ -60,8 +60,8 @@ class RowChecks:
 
     def fail_totals(self, units: IntArray, request: IntArray, field: str) -> None:
         """Mark rows whose units ``(rows,)`` times request ``(rows, R)`` exceed any machine."""
-        most = MAX_AMOUNT // np.maximum(units, 1)
-        wrong = np.asarray((request > most[:, None]).any(axis=1))
+        limit = MAX_AMOUNT // np.maximum(units, 1)
+        wrong = np.asarray((request > limit[:, None]).any(axis=1))
         self.fail(wrong, f"times the request must be at most {MAX_AMOUNT}", field, units)
 
     def settle(
@@ -112,21 +112,21 @@ class LogTooLargeError(TraceError):
     """A log that is beyond a limit as a whole; skipping bad lines does not help."""
 
 
-def too_many_rows(path: Path, most: int) -> TraceError:
+def too_many_rows(path: Path, limit: int) -> TraceError:
     """Return the error for a log with more jobs than are read."""
-    return LogTooLargeError(f"holds more than {most} jobs; cut it into parts", file=path)
+    return LogTooLargeError(f"holds more than {limit} jobs; cut it into parts", file=path)
 
 
-def check_header(names: Sequence[str], place: Place) -> None:
+def check_header(names: Sequence[str], position: FilePosition) -> None:
     """Raise for too many columns, a name that is there twice, or one that is not printable."""
     if len(names) > MAX_COLUMNS:
-        raise place.error(f"the header has {len(names)} columns; at most {MAX_COLUMNS} are read")
+        raise position.error(f"the header has {len(names)} columns; at most {MAX_COLUMNS} are read")
     seen: set[str] = set()
     for name in names:
         if not name.isprintable():
-            raise place.error(f"a column has the name {name!a:.60}, which is not text")
+            raise position.error(f"a column has the name {name!a:.60}, which is not text")
         if name in seen:
-            raise place.error("the header has this column twice", name or "''")
+            raise position.error("the header has this column twice", name or "''")
         seen.add(name)
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cpsched.errors import TraceError
-    from cpsched.logs.text import Place
+    from cpsched.logs.text import FilePosition
     from cpsched.util.types import IntArray
 
 #: Resource kinds every part of cpsched knows, in their order; others follow by name.
@@ -28,7 +28,7 @@ KINDS = ("core", "gpu", "mic", "mem")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
+class ResourceRequest:
     """How a job lies on nodes; amounts by resource kind, see :class:`Workload`."""
 
     units: int
@@ -47,7 +47,7 @@ class Shape:
         return hash((self.units, self.nodes_min, *self.request.items(), *self.per_node.items()))
 
 
-class Job(NamedTuple):
+class JobRecord(NamedTuple):
     """One job as the log has it; times are unix seconds, ``MISSING`` where unknown."""
 
     job_id: str
@@ -56,7 +56,7 @@ class Job(NamedTuple):
     runtime: int
     requested_time: int
     status: Status
-    shape: Shape
+    resources: ResourceRequest
     queue: str | None = None
     partition: str | None = None
     user: str | None = None
@@ -73,11 +73,11 @@ class Job(NamedTuple):
     cancel: int = MISSING
 
 
-#: Columns of a workload by the fields of a job and of its shape that they are made of.
+#: Columns of a workload by the fields of a job and of its request that they are made of.
 _TIMES = ("submit", "start", "begin", "cancel")
 _NUMBERS = ("runtime", "requested_time", "status", "array_limit", "nice", "restartable")
 _LABELS = tuple(name for name in LABEL_COLUMNS if name != "constraint")
-_OF_SHAPE = (
+_OF_REQUEST = (
     *("units", "nodes_min", "nodes_max", "contiguous", "exclusive"),
     *("segment", "max_switches", "switch_wait"),
 )
@@ -126,7 +126,7 @@ class _Aside:
         return "; ".join(parts)
 
 
-class Jobs:
+class JobCollector:
     """
     Gathers jobs, counts rows that are not jobs, and makes the workload.
 
@@ -143,8 +143,8 @@ class Jobs:
         }
         self._values = attrgetter(*self._columns)
         self._appends = [column.append for column in self._columns.values()]
-        self._shapes: dict[Shape, int] = {}
-        self._shape_of = array("q")
+        self._requests: dict[ResourceRequest, int] = {}
+        self._request_of = array("q")
         self._kinds: set[str] = set()
         self._asides: dict[str, _Aside] = {}
 
@@ -169,7 +169,7 @@ class Jobs:
         codes: IntArray = self._columns[column].labels().codes.copy()
         return codes
 
-    def agrees(self, row: int, job: Job, columns: Iterable[str]) -> bool:
+    def agrees(self, row: int, job: JobRecord, columns: Iterable[str]) -> bool:
         """Tell whether a job has the same strings as one that was added."""
         return all(
             self._columns[name].code_of(getattr(job, name)) == self._columns[name].code_at(row)
@@ -180,7 +180,7 @@ class Jobs:
         """Change a number of a job."""
         self._columns[column][row] = value
 
-    def add(self, job: Job, place: Place) -> None:
+    def add(self, job: JobRecord, position: FilePosition) -> None:
         """
         Take a job.
 
@@ -190,17 +190,17 @@ class Jobs:
             If it is already there, or its id or its numbers are beyond the limits.
         """
         if job.job_id in self._ids:
-            raise place.error("is in the log already", "job id", job.job_id)
+            raise position.error("is in the log already", "job id", job.job_id)
         if len(job.job_id) > MAX_ID:
-            raise place.error(f"must have at most {MAX_ID} characters", "job id", job.job_id)
+            raise position.error(f"must have at most {MAX_ID} characters", "job id", job.job_id)
         if len(self._ids) >= MAX_ROWS:
             raise too_many_rows(self._path, MAX_ROWS)
-        self._shape_of.append(self._shape(job, place))
+        self._request_of.append(self._request_code(job, position))
         self._ids[job.job_id] = len(self._ids)
         for append, value in zip(self._appends, self._values(job), strict=True):
             append(value)
 
-    def replace(self, row: int, job: Job, place: Place) -> None:
+    def replace(self, row: int, job: JobRecord, position: FilePosition) -> None:
         """
         Take a job instead of one that was added; its id stays.
 
@@ -209,17 +209,17 @@ class Jobs:
         TraceError
             If its numbers are beyond the limits.
         """
-        self._shape_of[row] = self._shape(job, place)
+        self._request_of[row] = self._request_code(job, position)
         for name in (*_TIMES, *_NUMBERS):
             self._columns[name][row] = getattr(job, name)
 
-    def _shape(self, job: Job, place: Place) -> int:
-        """Check a job, and return the code of its shape."""
-        _check(job, place)
-        code = self._shapes.get(job.shape)
+    def _request_code(self, job: JobRecord, position: FilePosition) -> int:
+        """Check a job, and return the code of its request."""
+        _check(job, position)
+        code = self._requests.get(job.resources)
         if code is None:
-            self._check_shape(job.shape, place)
-            code = self._shapes[job.shape] = len(self._shapes)
+            self._check_request(job.resources, position)
+            code = self._requests[job.resources] = len(self._requests)
         return code
 
     def set_aside(
@@ -248,19 +248,24 @@ class Jobs:
             raise error
         self.set_aside("bad line", "" if error.line is None else f"line {error.line}")
 
-    def _check_shape(self, shape: Shape, place: Place) -> None:
+    def _check_request(self, request: ResourceRequest, position: FilePosition) -> None:
         """Raise for amounts that are wrong together, or one kind of resource too many."""
-        if not 1 <= shape.units < UNBOUNDED:
-            raise place.error(f"must be from 1 to {UNBOUNDED - 1}", "units", shape.units)
-        for held, times in ((shape.request, shape.units), (shape.per_node, shape.nodes_min)):
-            for kind, amount in held.items():
+        if not 1 <= request.units < UNBOUNDED:
+            raise position.error(f"must be from 1 to {UNBOUNDED - 1}", "units", request.units)
+        for amounts_each, times in (
+            (request.request, request.units),
+            (request.per_node, request.nodes_min),
+        ):
+            for kind, amount in amounts_each.items():
                 if not 0 <= amount * times <= MAX_AMOUNT:
-                    raise place.error(f"must be at most {MAX_AMOUNT} in all", kind, amount * times)
-        amounts = (*shape.request.items(), *shape.per_node.items())
+                    raise position.error(
+                        f"must be at most {MAX_AMOUNT} in all", kind, amount * times
+                    )
+        amounts = (*request.request.items(), *request.per_node.items())
         new = {kind for kind, amount in amounts if amount} - self._kinds
         if len(self._kinds) + len(new) > MAX_KINDS:
-            right = f"a log may have at most {MAX_KINDS} kinds of resources"
-            raise place.error(right, "resource", min(new))
+            right = f"a log may have at most {MAX_KINDS} resource types"
+            raise position.error(right, "resource", min(new))
         self._kinds |= new
 
     def workload(self, header: Iterable[tuple[str, str]] = (), **columns: IntArray) -> Workload:
@@ -293,10 +298,10 @@ class Jobs:
         times = {
             name: np.where(time == MISSING, MISSING, time - epoch) for name, time in times.items()
         }
-        shapes = list(self._shapes)
-        shape_of = np.frombuffer(self._shape_of, dtype=np.int64)
+        requests = list(self._requests)
+        request_of = np.frombuffer(self._request_of, dtype=np.int64)
         resources = ordered(self._kinds)
-        constraints = Labels.encode(shape.constraint for shape in shapes)
+        constraints = Labels.encode(request.constraint for request in requests)
         return Workload.build(
             title=title(self._path),
             epoch=epoch,
@@ -304,9 +309,9 @@ class Jobs:
             layout="units",
             job_id=list(self._ids),
             recorded_start=times.pop("start"),
-            request=_matrix([shape.request for shape in shapes], resources)[shape_of],
-            per_node=_matrix([shape.per_node for shape in shapes], resources)[shape_of],
-            constraint=Labels(constraints.codes[shape_of], constraints.values).take(
+            request=_matrix([request.request for request in requests], resources)[request_of],
+            per_node=_matrix([request.per_node for request in requests], resources)[request_of],
+            constraint=Labels(constraints.codes[request_of], constraints.values).take(
                 np.arange(len(self))
             ),
             header=[*header, *asides],
@@ -315,8 +320,8 @@ class Jobs:
             **numbers,
             **{name: self._columns[name].labels() for name in _LABELS},
             **{
-                name: np.array([getattr(shape, name) for shape in shapes])[shape_of]
-                for name in _OF_SHAPE
+                name: np.array([getattr(request, name) for request in requests])[request_of]
+                for name in _OF_REQUEST
             },
             **columns,
         )
@@ -360,14 +365,14 @@ def ordered(kinds: Iterable[str]) -> tuple[str, ...]:
     return known + tuple(sorted(present - set(KINDS)))
 
 
-def _check(job: Job, place: Place) -> None:
+def _check(job: JobRecord, position: FilePosition) -> None:
     """Raise for numbers of a job that are wrong together."""
     if not 0 <= job.runtime <= MAX_TIME:
-        raise place.error(f"must be from 0 to {MAX_TIME} seconds", "run time", job.runtime)
+        raise position.error(f"must be from 0 to {MAX_TIME} seconds", "run time", job.runtime)
     if job.requested_time != MISSING and not 1 <= job.requested_time <= MAX_TIME:
         right = f"must be from 1 to {MAX_TIME} seconds"
-        raise place.error(right, "requested time", job.requested_time)
+        raise position.error(right, "requested time", job.requested_time)
     if job.start != MISSING and job.start < job.submit:
-        raise place.error("is before the job was submitted", "start", job.start)
+        raise position.error("is before the job was submitted", "start", job.start)
     if job.cancel != MISSING and job.cancel < job.submit:
-        raise place.error("is before the job was submitted", "cancel", job.cancel)
+        raise position.error("is before the job was submitted", "cancel", job.cancel)

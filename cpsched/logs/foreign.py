@@ -58,7 +58,7 @@ _TEXTS: tuple[tuple[re.Pattern[bytes], str], ...] = (
     (_text(rb"^(?:GlobalJobId|ClusterId|JobUniverse) = |^\*\*\* Offset = "),
      f"a job history of HTCondor, {_UNSUPPORTED}"),
     (_text(rb"\A\s*[0-9:]{8} [0-9]{9,11}:[0-9]+ +(?:job|rsv|sched|node)\b|\A\s*VERSION [0-9]{3}\s"),
-     f"an event or trace file of Moab or Maui, {_UNSUPPORTED}"),
+     f"an event file of Moab or Maui, {_UNSUPPORTED}"),
     (_text(rb"^\s*(?:SlurmctldHost|ControlMachine|ClusterName|NodeName|PartitionName)\s*="),
      "a configuration of Slurm, not a job log; cpsched slurm import reads it"),
     (_text(rb"\A\s*JOBID +(?:PARTITION|USER|NAME)\b"),

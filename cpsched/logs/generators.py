@@ -57,7 +57,7 @@ class Generator(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Option:
+class GeneratorOption:
     """One option of a generator, as a command line shows it."""
 
     name: str
@@ -71,11 +71,11 @@ def option(default: Any, doc: str) -> Any:
     return field(default=default, metadata={"doc": doc})
 
 
-def describe(options: type[Any]) -> list[Option]:
+def describe(options: type[Any]) -> list[GeneratorOption]:
     """Return the options of an options dataclass in declared order, types resolved."""
     kinds = get_type_hints(options)
     return [
-        Option(
+        GeneratorOption(
             name=item.name,
             kind=kinds[item.name],
             default=None if item.default is MISSING else item.default,
@@ -85,7 +85,7 @@ def describe(options: type[Any]) -> list[Option]:
     ]
 
 
-def check_whole(options: Any, **bounds: tuple[int, int]) -> None:
+def check_integers(options: Any, **bounds: tuple[int, int]) -> None:
     """Check that options are whole numbers; as :func:`check_number`."""
     for key in bounds:
         value = getattr(options, key)
@@ -126,7 +126,7 @@ def header(name: str, version: int, options: Any) -> list[tuple[str, str]]:
 def streams(seed: int, count: int) -> list[np.random.Generator]:
     """Return a stream for each step of a generator: a change in one leaves the others alone."""
     seeds = np.random.SeedSequence(seed).spawn(count)
-    return [np.random.Generator(np.random.PCG64(one)) for one in seeds]
+    return [np.random.Generator(np.random.PCG64(child)) for child in seeds]
 
 
 def stratified(rng: np.random.Generator, weights: AnyArray) -> FloatArray:

@@ -33,7 +33,7 @@ import numpy as np
 
 from cpsched.errors import TraceError
 from cpsched.logs.checks import RowChecks, repeated
-from cpsched.logs.swf_lines import FIELDS, KEPT, Lines, read_lines
+from cpsched.logs.swf_lines import FIELDS, TABLE_FIELDS, SwfLines, read_lines
 from cpsched.logs.text import title
 from cpsched.model.distinct import by_appearance
 from cpsched.model.workload import Labels, Workload, names_of
@@ -89,7 +89,7 @@ class Swf:
 SWF = Swf()
 
 
-def _workload(path: Path, lines: Lines, *, skip_bad_lines: bool) -> Workload:
+def _workload(path: Path, lines: SwfLines, *, skip_bad_lines: bool) -> Workload:
     # ``Key: text`` comments are pairs; other comments (continued text) have the key ''.
     matches = [(comment, _COMMENT.fullmatch(comment)) for comment in lines.comments]
     header = tuple(
@@ -97,7 +97,7 @@ def _workload(path: Path, lines: Lines, *, skip_bad_lines: bool) -> Workload:
         for comment, match in matches
     )
     header = (*header, *(("Note", note) for note in _notes(lines, header)))
-    field = {index + 1: column for index, column in zip(KEPT, lines.table.T, strict=True)}
+    field = {index + 1: column for index, column in zip(TABLE_FIELDS, lines.table.T, strict=True)}
     processors = np.where(field[8] > 0, field[8], field[5])
     partial = np.isin(field[11], _PARTIAL)
     never_ran = ~partial & (field[4] < 0)
@@ -141,17 +141,17 @@ def _workload(path: Path, lines: Lines, *, skip_bad_lines: bool) -> Workload:
     )
 
 
-def _notes(lines: Lines, header: Sequence[tuple[str, str]]) -> Iterator[str]:
+def _notes(lines: SwfLines, header: Sequence[tuple[str, str]]) -> Iterator[str]:
     """Yield what is to be said of fields that are not read, and of contradictions."""
     if lines.surplus:
         yield f"the {lines.surplus} fields of each line behind the 18th are not read"
     if lines.rounded:
         number = counted(lines.rounded, "line")
         yield f"times with a fraction are rounded to whole seconds in {number}"
-    column = {index: at for at, index in enumerate(KEPT)}
-    got, asked = (lines.table[:, column[index]] for index in (4, 7))
+    column = {index: at for at, index in enumerate(TABLE_FIELDS)}
+    got, requested = (lines.table[:, column[index]] for index in (4, 7))
     yield from _contradictions(
-        header, len(lines.line), int(np.where(asked > 0, asked, got).max(initial=0))
+        header, len(lines.line), int(np.where(requested > 0, requested, got).max(initial=0))
     )
 
 
@@ -165,9 +165,9 @@ def _contradictions(
             yield f"the header has {key} twice: {brief(values[key])} and {brief(text)}"
     if (records := _number(values.get("MaxRecords"))) not in (None, num_lines):
         yield f"the header says MaxRecords {records:,}, the log has {counted(num_lines, 'line')}"
-    most = _number(values.get("MaxProcs"))
-    if most and largest > most:
-        yield f"the header says MaxProcs {most:,}, a job has {largest:,} processors"
+    max_procs = _number(values.get("MaxProcs"))
+    if max_procs and largest > max_procs:
+        yield f"the header says MaxProcs {max_procs:,}, a job has {largest:,} processors"
 
 
 def _number(text: str | None) -> int | None:

@@ -21,8 +21,8 @@ import numpy as np
 from cpsched.errors import TraceError
 from cpsched.logs.checks import LogTooLargeError, too_many_rows
 from cpsched.logs.limits import MAX_COLUMNS, MAX_COMMENTS, MAX_ROWS
-from cpsched.logs.text import Place, chunks, decode
-from cpsched.util.quantities import whole
+from cpsched.logs.text import FilePosition, chunks, decode
+from cpsched.util.quantities import integer
 from cpsched.util.types import MAX_AMOUNT, MAX_TIME, UNBOUNDED
 
 if TYPE_CHECKING:
@@ -76,13 +76,13 @@ FIELDS: tuple[Field, ...] = (
     Field("18 (think time)", MAX_TIME),
 )
 #: Columns of the table, as indices into ``FIELDS``: all that a workload has a place for.
-KEPT = (0, 1, 2, 3, 4, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+TABLE_FIELDS = (0, 1, 2, 3, 4, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 
 _PLAIN = b"0123456789-+. \n\t"
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 
 
-def read_lines(path: Path, *, skip_bad_lines: bool = False, bulk: bool = True) -> Lines:
+def read_lines(path: Path, *, skip_bad_lines: bool = False, bulk: bool = True) -> SwfLines:
     """
     Read every line of a file.
 
@@ -99,31 +99,33 @@ def read_lines(path: Path, *, skip_bad_lines: bool = False, bulk: bool = True) -
         If the file or (unless they are skipped) a line cannot be read: not 18 fields, not
         numbers, fractions where none can be, negative other than -1, or beyond belief.
     """
-    read = Lines(path, skip_bad_lines)
+    read = SwfLines(path, skip_bad_lines)
     for first, piece in chunks(path):
         start = read.comments_at_start(first, piece)
         number = first + piece.count(b"\n", 0, start)
         rest = piece[start:] if start else piece
         if rest and not (bulk and read.bulk(number, rest)):
-            read.one_by_one(number, rest)
+            read.line_by_line(number, rest)
     return read
 
 
-def parse_line(text: str, place: Place, width: int = len(FIELDS)) -> list[int]:
+def parse_line(text: str, position: FilePosition, width: int = len(FIELDS)) -> list[int]:
     """Read one line of ``width`` fields."""
     values = text.split()
     if len(values) != width:
-        raise place.error(f"{width} fields are expected, here are {len(values)}")
-    return [_parse_field(value, field, place) for value, field in zip(values, FIELDS, strict=False)]
+        raise position.error(f"{width} fields are expected, here are {len(values)}")
+    return [
+        _parse_field(value, field, position) for value, field in zip(values, FIELDS, strict=False)
+    ]
 
 
-def _parse_field(text: str, field: Field, place: Place) -> int:
+def _parse_field(text: str, field: Field, position: FilePosition) -> int:
     if not field.needed and text.lower() == "nan":
         return -1
     fraction = field.measured or (field.time and "." in text)
-    value = place.parse(_measured if fraction else whole, field.name, text)
+    value = position.parse(_measured if fraction else integer, field.name, text)
     if value != -1 and not 0 <= value <= field.high:
-        raise place.error(f"must be from 0 to {field.high}, or -1 for unknown", field.name, text)
+        raise position.error(f"must be from 0 to {field.high}, or -1 for unknown", field.name, text)
     return round(value) if field.time else int(value)
 
 
@@ -133,7 +135,7 @@ def _measured(text: str) -> float:
     return float(text)
 
 
-class Lines:
+class SwfLines:
     """
     A file's job lines, gathered piece by piece.
 
@@ -152,7 +154,7 @@ class Lines:
         self.bad = self.rounded = 0
         self._path = path
         self._skip = skip_bad_lines
-        self._tables = [np.empty((0, len(KEPT)), dtype=np.int64)]
+        self._tables = [np.empty((0, len(TABLE_FIELDS)), dtype=np.int64)]
         self._lines = [np.empty(0, dtype=np.int64)]
         self._comment_bytes = 0
         self._rows = 0
@@ -161,7 +163,7 @@ class Lines:
 
     @property
     def table(self) -> IntArray:
-        """The fields kept, shape ``(rows, len(KEPT))``; -1 is unknown, as in the file."""
+        """The fields kept, shape ``(rows, len(TABLE_FIELDS))``; -1 is unknown, as in the file."""
         return np.concatenate(self._tables)
 
     @property
@@ -204,35 +206,35 @@ class Lines:
                 return False
         self._width = width
         self._keep(
-            np.stack([columns[index] for index in KEPT], axis=1),
+            np.stack([columns[index] for index in TABLE_FIELDS], axis=1),
             np.arange(first, first + num_rows, dtype=np.int64),
         )
         return True
 
-    def one_by_one(self, first: int, piece: bytes) -> None:
+    def line_by_line(self, first: int, piece: bytes) -> None:
         """Read a piece line by line."""
         rows: list[list[int]] = []
         numbers: list[int] = []
         for number, raw in enumerate(piece[:-1].split(b"\n"), start=first):
             if self._comment(raw.strip()):
                 continue
-            place = Place(self._path, number)
+            position = FilePosition(self._path, number)
             try:
-                row = self._row(decode(raw, place), place)
+                row = self._row(decode(raw, position), position)
             except TraceError:
                 if not self._skip:
                     raise
                 self.bad += 1
                 continue
-            rows.append([row[index] for index in KEPT])
+            rows.append([row[index] for index in TABLE_FIELDS])
             numbers.append(number)
-        table = np.array(rows, dtype=np.int64).reshape(len(rows), len(KEPT))
+        table = np.array(rows, dtype=np.int64).reshape(len(rows), len(TABLE_FIELDS))
         self._keep(table, np.array(numbers, dtype=np.int64))
 
-    def _row(self, text: str, place: Place) -> list[int]:
+    def _row(self, text: str, position: FilePosition) -> list[int]:
         """Read a job line; the first good one with 18 fields or more says how many there are."""
         width = self._width or min(max(len(FIELDS), len(text.split())), MAX_COLUMNS)
-        row = parse_line(text, place, width)
+        row = parse_line(text, position, width)
         self._width = width
         if "." in text:
             fields = zip(text.split(), FIELDS, strict=False)

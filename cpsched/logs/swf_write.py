@@ -67,7 +67,7 @@ def _columns(workload: Workload, path: Path, notes: list[str]) -> IntArray:
     wait = workload.recorded_start - workload.submit
     known = (workload.recorded_start != MISSING) & (wait >= 0)
     early = (workload.recorded_start != MISSING) & (wait < 0)
-    asked = (workload.requested_time != MISSING) & ~workload.requested_time_assumed
+    requested = (workload.requested_time != MISSING) & ~workload.requested_time_assumed
     timeouts = workload.status == Status.TIMEOUT
     preempted = workload.status == Status.PREEMPTED
     _note(notes, early, "recorded start(s) before the submit are written as unknown")
@@ -80,7 +80,7 @@ def _columns(workload: Workload, path: Path, notes: list[str]) -> IntArray:
     table[:, 2] = np.where(known, wait, -1)
     table[:, 3] = workload.runtime
     table[:, 4] = table[:, 7] = processors
-    table[:, 8] = np.where(asked, workload.requested_time, -1)
+    table[:, 8] = np.where(requested, workload.requested_time, -1)
     table[:, 9] = memory
     table[:, 10] = np.where(timeouts, Status.FAILED, workload.status)
     table[preempted, 10] = Status.CANCELLED
@@ -140,14 +140,14 @@ def _header(workload: Workload) -> list[str]:
     pairs = [pair for pair in workload.header if pair[0] not in ("UnixStartTime", *named)]
     lines = [f"{key}: {text}" if key else f"      {text}" for key, text in pairs]
     if workload.epoch is not None:
-        place = next(
+        at = next(
             (row for row, pair in enumerate(workload.header) if pair[0] == "UnixStartTime"), 0
         )
-        lines.insert(place, f"UnixStartTime: {workload.epoch}")
+        lines.insert(at, f"UnixStartTime: {workload.epoch}")
     for key in named:
         values = getattr(workload, key.lower()).values
         lines += [f"{key}: {number} {text}" for number, text in enumerate(values, 1)]
-    lines += [f"Note: set aside: {count} {reason}" for reason, count in workload.set_aside]
+    lines += [f"Note: excluded: {count} {reason}" for reason, count in workload.set_aside]
     return lines
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cpsched.logs.checks import RowChecks
     from cpsched.util.types import BoolArray, IntArray, StrArray
 
-_WHOLE = r"^-?[0-9]+$"
+_INTEGER = r"^-?[0-9]+$"
 #: What surely fits; longer ones are beyond all bounds anyway.
 _FITS = r"^-?[0-9]{1,18}$"
 _BEYOND = str(10**18)
@@ -37,7 +37,7 @@ _FLAGS = {"true": 1, "false": 0, "1": 1, "0": 0}
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class LogTable:
     """
     A table as read from a file.
 
@@ -68,27 +68,27 @@ class Table:
         return TraceError(message, file=self.path, field=name or "''")
 
 
-class Cells:
+class TableCells:
     """Columns of a table as arrays; invalid cells are marked in ``checks``."""
 
-    def __init__(self, table: Table, checks: RowChecks) -> None:
+    def __init__(self, table: LogTable, checks: RowChecks) -> None:
         self._table = table
         self._checks = checks
 
     def __contains__(self, column: str) -> bool:
         return column in self._table.columns
 
-    def whole(self, column: str, low: int, high: int, blank: int | None = None) -> IntArray:
+    def integers(self, column: str, low: int, high: int, blank: int | None = None) -> IntArray:
         """
         Return whole numbers from ``low`` to ``high``, shape ``(rows,)``.
 
         ``blank`` is what an empty cell stands for; None: it must not be empty. A column the
         table does not have is empty.
         """
-        found: IntArray
+        numbers: IntArray
         if column not in self and blank is not None:
-            found = constant(blank, (self._table.num_rows,))
-            return found
+            numbers = constant(blank, (self._table.num_rows,))
+            return numbers
         values, empty, wrong = self._numbers(column)
         if blank is None:
             self._fail(empty, "must not be empty", column)
@@ -96,12 +96,12 @@ class Cells:
         outside = ~empty & ~wrong & ((values < low) | (values > high))
         self._fail(outside, f"must be from {low} to {high}", column)
         values[empty] = blank if blank is not None else low
-        found = put_away(values)
-        return found
+        numbers = put_away(values)
+        return numbers
 
     def seconds(self, column: str, low: int = 0, blank: int | None = None) -> IntArray:
         """Return times or lengths of time in seconds."""
-        return self.whole(column, low, MAX_TIME, blank)
+        return self.integers(column, low, MAX_TIME, blank)
 
     def flag(self, column: str) -> BoolArray:
         """Return true (``true``, ``1``) and false (``false``, ``0``, empty) cells."""
@@ -113,8 +113,8 @@ class Cells:
     def choice(self, column: str, choices: type[IntEnum], blank: int) -> IntArray:
         """Return members of an enumeration, written by their names in lower case."""
         if column not in self:
-            found: IntArray = constant(blank, (self._table.num_rows,))
-            return found
+            blanks: IntArray = constant(blank, (self._table.num_rows,))
+            return blanks
         codes = {choice.name.lower(): int(choice) for choice in choices}
         return self._coded(column, codes, blank, f"is not one of {', '.join(codes)}")
 
@@ -123,16 +123,16 @@ class Cells:
         if column not in self:
             return Labels.unknown(self._table.num_rows)
         codes, texts = self._text(column)
-        found = Labels(codes, tuple(texts.to_pylist()))
-        if "" in found.values or pa.types.is_dictionary(self._table.columns[column].type):
+        labels = Labels(codes, tuple(texts.to_pylist()))
+        if "" in labels.values or pa.types.is_dictionary(self._table.columns[column].type):
             # Codes by first appearance, whatever the order in the file is.
-            known = np.array([*map(bool, found.values), False])[codes]
-            found = Labels(np.where(known, codes, -1), found.values).in_order()
+            known = np.array([*map(bool, labels.values), False])[codes]
+            labels = Labels(np.where(known, codes, -1), labels.values).in_order()
         # Neither a table nor NumPy's strings keep a NUL.
-        if "\0" in "".join(found.values):
-            nuls = np.array([*("\0" in value for value in found.values), False])
-            self._fail(nuls[found.codes], _NUL, column)
-        return Labels(put_away(found.codes), found.values)
+        if "\0" in "".join(labels.values):
+            nuls = np.array([*("\0" in value for value in labels.values), False])
+            self._fail(nuls[labels.codes], _NUL, column)
+        return Labels(put_away(labels.codes), labels.values)
 
     def ids(self, column: str) -> StrArray:
         """Return ids of limited length, ``""`` where empty or wrong; shape ``(rows,)``."""
@@ -155,8 +155,8 @@ class Cells:
             piece = texts[first : first + _PIECE].to_pylist()
             ids[first : first + len(piece)] = piece
         ids[:-1][long[:-1]] = ""
-        found: StrArray = put_away(ids[:-1] if as_is else ids[codes])
-        return found
+        cells: StrArray = put_away(ids[:-1] if as_is else ids[codes])
+        return cells
 
     def _fail(self, wrong: BoolArray, message: str, column: str) -> None:
         if wrong.any():
@@ -210,7 +210,7 @@ class Cells:
 
 
 def check_columns(
-    table: Table, what: str, known: Collection[str], required: Collection[str]
+    table: LogTable, what: str, known: Collection[str], required: Collection[str]
 ) -> None:
     """
     Check which columns a table has.
@@ -234,10 +234,10 @@ def _from_text(text: pa.Array) -> tuple[IntArray, BoolArray, BoolArray]:
 
     text = pc.utf8_trim_whitespace(text)
     empty = _numpy(pc.equal(text, ""))
-    whole = pc.match_substring_regex(text, _WHOLE)
+    is_integer = pc.match_substring_regex(text, _INTEGER)
     fits = pc.match_substring_regex(text, _FITS)
-    values = pc.if_else(fits, text, pc.if_else(whole, _BEYOND, "0")).cast(pa.int64())
-    return _numpy(values), empty, ~_numpy(whole) & ~empty
+    values = pc.if_else(fits, text, pc.if_else(is_integer, _BEYOND, "0")).cast(pa.int64())
+    return _numpy(values), empty, ~_numpy(is_integer) & ~empty
 
 
 def _from_floats(cells: pa.ChunkedArray) -> tuple[IntArray, BoolArray, BoolArray]:

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched.logs.checks import RowChecks
-from cpsched.logs.table_cells import Cells, check_columns
+from cpsched.logs.table_cells import TableCells, check_columns
 from cpsched.logs.text import title
 from cpsched.model.workload import Workload, taken
 from cpsched.util.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED
 
 if TYPE_CHECKING:
-    from cpsched.logs.table_cells import Table
+    from cpsched.logs.table_cells import LogTable
 
 REQUIRED = ("job", "submit", "run", "reqtime", "nodes", "cores_per_node")
 #: Column of each resource kind.
@@ -42,7 +42,7 @@ _UNREAD = ("src_id", "node_ids")
 _EXCLUSIVE = re.compile(r"(?:^|[|&,:])exclusive(?:$|[|&,:])|#excl$")
 
 
-def workload_of(table: Table, *, skip_bad_lines: bool) -> Workload:
+def workload_of(table: LogTable, *, skip_bad_lines: bool) -> Workload:
     """
     Return the workload a table of chunk requests holds.
 
@@ -54,7 +54,7 @@ def workload_of(table: Table, *, skip_bad_lines: bool) -> Workload:
     """
     check_columns(table, "a table of chunk requests", KNOWN, REQUIRED)
     checks = RowChecks(table.num_rows)
-    columns = _columns(Cells(table, checks), checks)
+    columns = _columns(TableCells(table, checks), checks)
     rows, set_aside = checks.settle(
         table.path,
         table.line,
@@ -65,10 +65,12 @@ def workload_of(table: Table, *, skip_bad_lines: bool) -> Workload:
     jobs = taken(columns, rows)
     request = jobs.pop("request")
     says = [bool(_EXCLUSIVE.search(value)) for value in jobs["constraint"].values]
-    asked = [kind == "core" or bool(request[:, place].any()) for place, kind in enumerate(AMOUNTS)]
+    asked = [
+        kind == "core" or bool(request[:, column].any()) for column, kind in enumerate(AMOUNTS)
+    ]
     return Workload.build(
         title=title(table.path),
-        resources=[kind for kind, some in zip(AMOUNTS, asked, strict=True) if some],
+        resources=[kind for kind, any_asked in zip(AMOUNTS, asked, strict=True) if any_asked],
         layout="units",
         request=request[:, asked],
         exclusive=np.array([*says, False])[jobs["constraint"].codes],
@@ -85,16 +87,18 @@ def workload_of(table: Table, *, skip_bad_lines: bool) -> Workload:
     )
 
 
-def _columns(cells: Cells, checks: RowChecks) -> dict[str, Any]:
+def _columns(cells: TableCells, checks: RowChecks) -> dict[str, Any]:
     """Return the table's columns as a workload has them, all rows; runtime -1 if never ran."""
     runtime = cells.seconds("run", -1, blank=-1)
     ids = cells.ids("job")
-    requested = cells.whole("reqtime", 0, MAX_TIME, blank=MISSING)
+    requested = cells.integers("reqtime", 0, MAX_TIME, blank=MISSING)
     no_time = (runtime >= 0) & (requested == 0)
     checks.fail(no_time, "must be at least 1, or empty", "reqtime", requested)
-    units = cells.whole("nodes", 1, UNBOUNDED - 1)
-    amounts = [cells.whole(AMOUNTS["core"], 1, MAX_AMOUNT)]
-    amounts += [cells.whole(AMOUNTS[kind], 0, MAX_AMOUNT, 0) for kind in AMOUNTS if kind != "core"]
+    units = cells.integers("nodes", 1, UNBOUNDED - 1)
+    amounts = [cells.integers(AMOUNTS["core"], 1, MAX_AMOUNT)]
+    amounts += [
+        cells.integers(AMOUNTS[kind], 0, MAX_AMOUNT, 0) for kind in AMOUNTS if kind != "core"
+    ]
     request = np.stack(amounts, axis=1)
     checks.fail_totals(units, request, "nodes")
     return {

@@ -24,8 +24,8 @@ import pyarrow.parquet as pq
 from cpsched.errors import TraceError
 from cpsched.logs.checks import check_header, too_many_rows
 from cpsched.logs.limits import MAX_COMMENTS, MAX_ROWS, MAX_UNPACKED, SMALL_ROWS
-from cpsched.logs.table_cells import Table
-from cpsched.logs.text import Place, chunks, opened, written
+from cpsched.logs.table_cells import LogTable
+from cpsched.logs.text import FilePosition, chunks, opened, written
 from cpsched.util import arrow
 from cpsched.util.csv_cells import guarded, unguarded
 from cpsched.util.documents import read_json
@@ -51,7 +51,7 @@ def is_parquet(path: Path) -> bool:
         return file.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC
 
 
-def read_parquet(path: Path) -> Table:
+def read_parquet(path: Path) -> LogTable:
     """
     Read a Parquet file.
 
@@ -64,14 +64,14 @@ def read_parquet(path: Path) -> Table:
         with pq.ParquetFile(path) as file:
             about, schema = file.metadata, file.schema_arrow
             names = schema.names
-            most = min(max(SMALL_ROWS, path.stat().st_size), MAX_ROWS)
-            if about.num_rows > most:
-                raise too_many_rows(path, most)
+            max_rows = min(max(SMALL_ROWS, path.stat().st_size), MAX_ROWS)
+            if about.num_rows > max_rows:
+                raise too_many_rows(path, max_rows)
             groups = (about.row_group(number) for number in range(about.num_row_groups))
             # A file may be small packed and too large unpacked.
             if sum(group.total_byte_size for group in groups) > MAX_UNPACKED:
                 raise TraceError(f"holds more than {MAX_UNPACKED} bytes, unpacked", file=path)
-            check_header(names, Place(path))
+            check_header(names, FilePosition(path))
             texts = sorted(_with_dictionary(file))
     except _DAMAGED as error:
         raise _unreadable(path, error) from error
@@ -79,7 +79,7 @@ def read_parquet(path: Path) -> Table:
     metadata = _json(text.decode("utf-8", "replace"), "metadata", path)
     if not isinstance(metadata, dict):
         raise TraceError("must be a JSON object", file=path, field="metadata")
-    return Table(path, _Columns(path, names, texts), about.num_rows, metadata=metadata)
+    return LogTable(path, _Columns(path, names, texts), about.num_rows, metadata=metadata)
 
 
 class _Columns(Mapping[str, pa.ChunkedArray]):
@@ -128,7 +128,7 @@ def _unreadable(path: Path, error: Exception) -> TraceError:
 
 def _with_dictionary(file: pq.ParquetFile) -> set[str]:
     """Return the texts that hold each distinct value once and numbers of them in the rows."""
-    about, found = file.metadata, set()
+    about, names = file.metadata, set()
     for at, field in enumerate(file.schema_arrow):
         # Columns are counted otherwise where some have parts.
         if not pa.types.is_string(field.type) or about.num_columns != len(file.schema_arrow):
@@ -136,9 +136,11 @@ def _with_dictionary(file: pq.ParquetFile) -> set[str]:
         for group in range(about.num_row_groups):
             # Reading refuses a damaged description of a column; asking for it ends the process.
             next(file.iter_batches(1, [group], [field.name], use_threads=False), None)
-            if any("DICTIONARY" in one for one in about.row_group(group).column(at).encodings):
-                found.add(field.name)
-    return found
+            if any(
+                "DICTIONARY" in encoding for encoding in about.row_group(group).column(at).encodings
+            ):
+                names.add(field.name)
+    return names
 
 
 def write_parquet(tables: Iterable[Columns], metadata: Mapping[str, Any], path: Path) -> None:
@@ -147,7 +149,7 @@ def write_parquet(tables: Iterable[Columns], metadata: Mapping[str, Any], path: 
         arrow.write_file(file, tables, {"cpsched": json.dumps(metadata)}, write_page_checksum=True)
 
 
-def read_csv(path: Path, *, skip_bad_lines: bool = False) -> Table:
+def read_csv(path: Path, *, skip_bad_lines: bool = False) -> LogTable:
     """
     Read a CSV file; all cells are text.
 
@@ -164,7 +166,7 @@ def read_csv(path: Path, *, skip_bad_lines: bool = False) -> Table:
     if problem:
         raise TraceError(problem, file=path, line=line)
     names = [name.strip() for name in header]
-    check_header(names, Place(path))
+    check_header(names, FilePosition(path))
     numbers, bad = array("q"), 0
     batch: list[list[str]] = []
     pieces = [pa.table([pa.array([], pa.string())] * len(names), names)]
@@ -194,7 +196,7 @@ def read_csv(path: Path, *, skip_bad_lines: bool = False) -> Table:
     table = pa.concat_tables(pieces)
     columns = {name: table.column(name) for name in names}
     line_of = np.array(numbers, dtype=np.int64)
-    return Table(path, columns, table.num_rows, line_of, metadata, comments, bad)
+    return LogTable(path, columns, table.num_rows, line_of, metadata, comments, bad)
 
 
 def write_csv(tables: Iterable[Columns], metadata: Mapping[str, Any], path: Path) -> None:

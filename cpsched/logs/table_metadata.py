@@ -13,7 +13,7 @@ from cpsched.util.types import MAX_TIME
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from cpsched.logs.table_cells import Table
+    from cpsched.logs.table_cells import LogTable
     from cpsched.model.workload import Layout, Workload
 
 #: Version of the columns and metadata written.
@@ -33,7 +33,7 @@ def metadata_of(workload: Workload) -> dict[str, Any]:
     }
 
 
-def read_metadata(table: Table, named: Collection[str], layout: Layout) -> dict[str, Any]:
+def read_metadata(table: LogTable, named: Collection[str], layout: Layout) -> dict[str, Any]:
     """
     Return what a table says of its workload, by the parameters of ``Workload.build``.
 
@@ -58,20 +58,20 @@ def read_metadata(table: Table, named: Collection[str], layout: Layout) -> dict[
         "header": [],
         "set_aside": [],
     }
-    found = {key: table.metadata.get(key, value) for key, value in usual.items()}
+    values = {key: table.metadata.get(key, value) for key, value in usual.items()}
     for key, right, holds in _RIGHT:
-        if not holds(found[key]):
+        if not holds(values[key]):
             raise _error(table, key, right)
-    if left_out := set(named) - set(found["resources"]):
+    if left_out := set(named) - set(values["resources"]):
         raise _error(table, "resources", f"must name {min(left_out)!r} too, which has a column")
-    del found["cpsched-table"]
+    del values["cpsched-table"]
     # Other comment lines of the file follow the log's header.
-    header = [*found["header"], *(["", comment] for comment in table.comments)]
-    pairs = {"header": header, "set_aside": found["set_aside"]}
-    return found | {key: [(name, value) for name, value in these] for key, these in pairs.items()}
+    header = [*values["header"], *(["", comment] for comment in table.comments)]
+    pairs = {"header": header, "set_aside": values["set_aside"]}
+    return values | {key: [(name, value) for name, value in these] for key, these in pairs.items()}
 
 
-def _error(table: Table, key: str, message: str) -> TraceError:
+def _error(table: LogTable, key: str, message: str) -> TraceError:
     value = table.metadata.get(key)
     return TraceError(message, file=table.path, field=f"metadata {key}", value=value)
 
@@ -80,8 +80,8 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def _is_whole(value: Any, least: int, most: int) -> bool:
-    return type(value) is int and least <= value <= most
+def _is_integer(value: Any, lowest: int, greatest: int) -> bool:
+    return type(value) is int and lowest <= value <= greatest
 
 
 def _is_pairs(pairs: Any, second: Callable[[Any], bool]) -> bool:
@@ -96,7 +96,7 @@ _RIGHT: tuple[tuple[str, str, Callable[[Any], bool]], ...] = (
     (
         "cpsched-table",
         f"this cpsched reads versions up to {VERSION}",
-        lambda value: _is_whole(value, 0, VERSION),
+        lambda value: _is_integer(value, 0, VERSION),
     ),
     (
         "resources",
@@ -112,7 +112,7 @@ _RIGHT: tuple[tuple[str, str, Callable[[Any], bool]], ...] = (
     (
         "epoch",
         "must be seconds since 1970, or null",
-        lambda value: value is None or _is_whole(value, -MAX_TIME, MAX_TIME),
+        lambda value: value is None or _is_integer(value, -MAX_TIME, MAX_TIME),
     ),
     (
         "layout",
@@ -123,6 +123,6 @@ _RIGHT: tuple[tuple[str, str, Callable[[Any], bool]], ...] = (
     (
         "set_aside",
         "must be a list of [reason, count]",
-        lambda pairs: _is_pairs(pairs, lambda count: _is_whole(count, 0, 2**53)),
+        lambda pairs: _is_pairs(pairs, lambda count: _is_integer(count, 0, 2**53)),
     ),
 )

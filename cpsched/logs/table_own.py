@@ -36,7 +36,7 @@ import numpy as np
 
 from cpsched.errors import TraceError
 from cpsched.logs.checks import RowChecks
-from cpsched.logs.table_cells import Cells, check_columns
+from cpsched.logs.table_cells import TableCells, check_columns
 from cpsched.logs.table_metadata import read_metadata
 from cpsched.model.arrays import constant, is_constant, put_away
 from cpsched.model.distinct import any_repeated, has_nul
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from cpsched.logs.table_cells import Table
+    from cpsched.logs.table_cells import LogTable
     from cpsched.model.workload import Layout
     from cpsched.util.types import AnyArray, IntArray
 
@@ -70,7 +70,7 @@ _BLANKS = ("segment", "max_switches", "nodes_max")
 _KNOWN = (*(name for name in COLUMNS if name not in AMOUNTS), "cores")
 
 
-def workload_of(table: Table, *, skip_bad_lines: bool) -> Workload:
+def workload_of(table: LogTable, *, skip_bad_lines: bool) -> Workload:
     """
     Return the workload a table holds.
 
@@ -86,7 +86,7 @@ def workload_of(table: Table, *, skip_bad_lines: bool) -> Workload:
     about = read_metadata(table, {match[2] for match in matches if match}, layout)
     resources = about["resources"]
     checks = RowChecks(table.num_rows)
-    cells = Cells(table, checks)
+    cells = TableCells(table, checks)
     columns = _columns(cells, resources)
     _check_rows(columns, resources, checks)
     position = _positions(cells, checks, columns["job_id"])
@@ -161,7 +161,7 @@ def _tables(
         workload.let_go(start, min(start + arrow.ROWS, num))
 
 
-def _check_columns(table: Table) -> None:
+def _check_columns(table: LogTable) -> None:
     """Raise for columns that are missing, unknown or contradict each other."""
     names = set(table.columns)
     amounts = [name for name in table.columns if _AMOUNT_COLUMN.fullmatch(name)]
@@ -174,39 +174,39 @@ def _check_columns(table: Table) -> None:
         raise table.wrong_column("request.core", "each unit has one core where there are cores")
 
 
-def _columns(cells: Cells, resources: Sequence[str]) -> dict[str, Any]:
+def _columns(cells: TableCells, resources: Sequence[str]) -> dict[str, Any]:
     """Return a table's columns as a workload has them, all rows, dependencies left out."""
-    units = cells.whole("cores" if "cores" in cells else "units", 1, UNBOUNDED - 1)
-    found: dict[str, Any] = {
+    units = cells.integers("cores" if "cores" in cells else "units", 1, UNBOUNDED - 1)
+    columns: dict[str, Any] = {
         "job_id": cells.ids("job_id"),
         "submit": cells.seconds("submit"),
         "runtime": cells.seconds("runtime", blank=MISSING),
         "units": units,
         **{kind: put_away(_amounts(cells, kind, resources)) for kind in AMOUNTS},
-        "units_min": _or(cells.whole("units_min", 0, UNBOUNDED, MISSING), units),
-        "units_max": _or(cells.whole("units_max", 0, UNBOUNDED, MISSING), units),
+        "units_min": _or(cells.integers("units_min", 0, UNBOUNDED, MISSING), units),
+        "units_max": _or(cells.integers("units_max", 0, UNBOUNDED, MISSING), units),
     }
     for name, column in COLUMNS.items():
-        if name in found or name == "dependency":
+        if name in columns or name == "dependency":
             continue
         if column.kind == "Labels":
-            found[name] = cells.labels(name)
+            columns[name] = cells.labels(name)
         elif column.kind == "BoolArray":
-            found[name] = cells.flag(name)
+            columns[name] = cells.flag(name)
         elif column.choices is not None:
-            found[name] = cells.choice(name, column.choices, column.neutral or 0)
+            columns[name] = cells.choice(name, column.choices, column.neutral or 0)
         else:
-            found[name] = cells.whole(name, column.least, column.most, column.neutral)
-    return found
+            columns[name] = cells.integers(name, column.least, column.limit, column.neutral)
+    return columns
 
 
-def _amounts(cells: Cells, kind: str, resources: Sequence[str]) -> IntArray:
+def _amounts(cells: TableCells, kind: str, resources: Sequence[str]) -> IntArray:
     """Return the amounts of a kind, shape ``(rows, R)``."""
-    one_core = kind == "request" and not any(f"request.{name}" in cells for name in resources)
+    single_core = kind == "request" and not any(f"request.{name}" in cells for name in resources)
     columns = []
     for resource in resources:
-        absent = int(kind == "request" and resource == "core" and (one_core or "cores" in cells))
-        columns.append(cells.whole(f"{kind}.{resource}", 0, MAX_AMOUNT, absent))
+        absent = int(kind == "request" and resource == "core" and (single_core or "cores" in cells))
+        columns.append(cells.integers(f"{kind}.{resource}", 0, MAX_AMOUNT, absent))
     first = columns[0]
     if kind != "request" and all(map(is_constant, columns)):
         none: IntArray = constant(0, (len(first), len(resources)))
@@ -220,14 +220,14 @@ def _check_rows(columns: Mapping[str, Any], resources: Sequence[str], checks: Ro
     for name, wrong, right in RELATIONS:
         checks.fail(wrong(jobs), f"must be {right}", name, columns[name])
     for kind, resource in enumerate(resources):
-        least, most = (columns[name][:, kind] for name in ("per_node", "per_node_max"))
+        lowest, highest = (columns[name][:, kind] for name in ("per_node", "per_node_max"))
         name = f"per_node_max.{resource}"
         right = f"must be at least per_node.{resource}, or 0 for no range"
-        checks.fail((most > 0) & (most < least), right, name, most)
+        checks.fail((highest > 0) & (highest < lowest), right, name, highest)
     checks.fail_totals(columns["units"], columns["request"], "units")
 
 
-def _positions(cells: Cells, checks: RowChecks, ids: AnyArray) -> IntArray:
+def _positions(cells: TableCells, checks: RowChecks, ids: AnyArray) -> IntArray:
     """Return the row each job depends on, -1 for none."""
     names = cells.labels("dependency")
     if not names.values:

@@ -29,7 +29,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FilePosition:
     """A line of a file, or an item of what has no lines, to say where something is wrong."""
 
     file: Path
@@ -37,7 +37,7 @@ class Place:
     item: str = ""
 
     def error(self, message: str, field: str | None = None, value: object = None) -> TraceError:
-        """Return (not raise) the error for this place."""
+        """Return (not raise) the error for this position."""
         if self.item:
             message = f"{message} ({self.item})"
         return TraceError(message, file=self.file, line=self.line, field=field, value=value)
@@ -49,7 +49,7 @@ class Place:
         Raises
         ------
         TraceError
-            If ``reader`` raises ``ValueError``; names this place, the field and the value.
+            If ``reader`` raises ``ValueError``; names this position, the field and the value.
         """
         try:
             return reader(value)
@@ -104,20 +104,20 @@ def chunks(
     """
     line, rest, total = 1, b"", 0
     with opened(path) as file:
-        most = MAX_UNPACKED
+        limit = MAX_UNPACKED
         if isinstance(cast("object", file), gzip.GzipFile):
-            most = min(most, max(SMALL_UNPACKED, MAX_RATIO * path.stat().st_size))
+            limit = min(limit, max(SMALL_UNPACKED, MAX_RATIO * path.stat().st_size))
         while block := file.read(size):
             if not total:
                 block = block.removeprefix(_BYTE_ORDER_MARK)
             total += len(block)
-            if total > most:
-                raise TraceError(f"holds more than {most} bytes, unpacked", file=path)
-            whole_lines, newline, tail = block.rpartition(b"\n")
+            if total > limit:
+                raise TraceError(f"holds more than {limit} bytes, unpacked", file=path)
+            complete_lines, newline, tail = block.rpartition(b"\n")
             if not newline:
                 rest += tail
             else:
-                piece = rest + whole_lines + newline
+                piece = rest + complete_lines + newline
                 if not keep_returns and b"\r" in piece:
                     piece = piece.replace(b"\r\n", b"\n")
                 yield line, piece
@@ -138,7 +138,7 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
                 yield number, raw
 
 
-def decode(raw: bytes, place: Place) -> str:
+def decode(raw: bytes, position: FilePosition) -> str:
     """
     Return the text of one line.
 
@@ -148,11 +148,11 @@ def decode(raw: bytes, place: Place) -> str:
         If it holds a NUL byte or is not UTF-8.
     """
     if b"\0" in raw:
-        raise place.error(f"holds a NUL byte (byte {raw.index(0) + 1}); a text line is expected")
+        raise position.error(f"holds a NUL byte (byte {raw.index(0) + 1}); a text line is expected")
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise place.error(
+        raise position.error(
             f"is not UTF-8 text (byte {error.start + 1} is {raw[error.start]:#04x})"
         ) from None
 

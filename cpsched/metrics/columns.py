@@ -9,7 +9,7 @@ import numpy as np
 
 from cpsched.metrics.jobs import bounded_slowdown
 from cpsched.metrics.nominal import nominal
-from cpsched.metrics.steps import Counted, Load, changes, waits
+from cpsched.metrics.steps import Counted, IntervalLoad, changes, waits
 from cpsched.metrics.waits import began, recorded_wait
 from cpsched.metrics.window import finished
 from cpsched.model.schedule import JobOutcome, Leaving
@@ -45,7 +45,7 @@ def job_columns(schedule: Schedule) -> dict[str, Any]:
     """
     workload = schedule.workload
     started = schedule.start != MISSING
-    num_nodes, nodes = job_places(schedule)
+    num_nodes, nodes = job_placements(schedule)
     runtime, width = nominal(schedule)
     done = finished(schedule)
     return {
@@ -96,7 +96,7 @@ def _labels(column: Labels) -> pa.Array:
     return arrow.coded(column.codes, column.values)
 
 
-def job_places(schedule: Schedule) -> tuple[IntArray, pa.Array]:
+def job_placements(schedule: Schedule) -> tuple[IntArray, pa.Array]:
     """Return how many nodes each job had at its start, and which, as text; shape ``(J,)``."""
     segments = schedule.segments
     num_jobs = len(schedule.workload)
@@ -135,8 +135,8 @@ def allocation_columns(schedule: Schedule) -> Iterator[dict[str, Any]]:
     """Yield the table of allocations, a run of nodes a row, some rows at a time."""
     segments = schedule.segments
     left = bool(segments.leaving.any())
-    for piece in segments.pieces():
-        yield _allocations(piece, schedule.system, left=left)
+    for batch in segments.batches():
+        yield _allocations(batch, schedule.system, left=left)
 
 
 def _allocations(segments: Segments, system: System, *, left: bool) -> dict[str, Any]:
@@ -171,15 +171,15 @@ def queue_columns(schedule: Schedule) -> Iterator[dict[str, Any]]:
     alive = schedule.start != MISSING
     ends = np.where(schedule.end == MISSING, segments.end.max(initial=0), schedule.end)
     loads = [
-        Load(*map(Counted.of, waits(schedule))),
-        Load(Counted.of(schedule.start[alive]), Counted.of(ends[alive])),
+        IntervalLoad(*map(Counted.of, waits(schedule))),
+        IntervalLoad(Counted.of(schedule.start[alive]), Counted.of(ends[alive])),
     ]
     schedule.let_go()
     sides = (
         Counted.each(times, (segments.count * amount for amount in segments.amount.T))
         for times in (segments.start, segments.end)
     )
-    loads += [Load(*each) for each in zip(*sides, strict=True)]
+    loads += [IntervalLoad(*each) for each in zip(*sides, strict=True)]
     schedule.let_go()
     for times, values in changes(loads):
         table: dict[str, Any] = {

@@ -24,7 +24,7 @@ SMALL_LIMIT, MIDSIZE_LIMIT, LARGE_LIMIT = 0.02, 0.1, 0.5
 #: is called like a :class:`~cpsched.metrics.jobs.JobClass`: tables have both in one column.
 SIZES = {
     "serial": "one core",
-    "small": "at most 2 % of the machine",
+    "small": "at most 2 % of the system",
     "midsize": "2 % to 10 %",
     "large": "10 % to 50 %",
     "huge": "more than 50 %",
@@ -51,19 +51,19 @@ def labels(workload: Workload) -> dict[str, Labels]:
 
     Partitions are left out where they are the queues: a job may ask for several and has one.
     """
-    found = {kind: getattr(workload, column) for column, kind in _LABELS.items()}
-    queue, partition = found["queue"], found["partition"]
+    by_kind = {kind: getattr(workload, column) for column, kind in _LABELS.items()}
+    queue, partition = by_kind["queue"], by_kind["partition"]
     if partition.values == queue.values and np.array_equal(partition.codes, queue.codes):
-        del found["partition"]
-    return found
+        del by_kind["partition"]
+    return by_kind
 
 
 def asks_for_gpus(workload: Workload) -> BoolArray:
     """Return which jobs ask for GPUs of any kind, shape ``(J,)``."""
     kinds = [at for at, kind in enumerate(workload.resources) if kind.partition(":")[0] == "gpu"]
     amounts = np.concatenate([workload.request[:, kinds], workload.per_node[:, kinds]], axis=1)
-    asked: BoolArray = np.asarray(amounts.any(axis=1), dtype=np.bool_)
-    return asked
+    has_gpus: BoolArray = np.asarray(amounts.any(axis=1), dtype=np.bool_)
+    return has_gpus
 
 
 def kinds_of(schedule: Schedule, rows: IntArray, runtime: IntArray) -> Kinds:
@@ -79,7 +79,10 @@ def by_form(schedule: Schedule, rows: IntArray, runtime: IntArray) -> Kinds:
     """Return the groups of the same rows by what jobs are, whatever the log calls them."""
     gpus = asks_for_gpus(schedule.workload)
     return {
-        "length": (job_class(runtime), tuple(one.name.lower() for one in JobClass)),
+        "length": (
+            job_class(runtime),
+            tuple(job_class_member.name.lower() for job_class_member in JobClass),
+        ),
         "size": (job_size(schedule)[rows], tuple(SIZES)),
         "GPU": (gpus.astype(np.int64)[rows], ("no", "yes")),
     }
@@ -109,7 +112,7 @@ class JobSize(IntEnum):
     """More than half: no two of them run at the same time."""
 
 
-def share_asked(schedule: Schedule | Fitted) -> FloatArray:
+def requested_share(schedule: Schedule | Fitted) -> FloatArray:
     """
     Return the share of the machine that each job asks for, shape ``(J,)``.
 
@@ -122,7 +125,7 @@ def share_asked(schedule: Schedule | Fitted) -> FloatArray:
     .. [1] Ghodsi et al. (2011). Dominant resource fairness. NSDI.
     """
     workload, system = schedule.workload, schedule.system
-    shares = _asked(schedule) / np.maximum(system.total, 1)
+    shares = _requested(schedule) / np.maximum(system.total, 1)
     nodes = np.where(workload.exclusive, workload.nodes_min, 0) / system.num_nodes
     largest: FloatArray = np.maximum(shares.max(axis=1, initial=0), nodes)
     return largest
@@ -131,8 +134,8 @@ def share_asked(schedule: Schedule | Fitted) -> FloatArray:
 def job_size(schedule: Schedule | Fitted) -> IntArray:
     """Return the :class:`JobSize` of each job, shape ``(J,)``."""
     limits = [SMALL_LIMIT, MIDSIZE_LIMIT, LARGE_LIMIT]
-    size = JobSize.SMALL + np.searchsorted(limits, share_asked(schedule))
-    serial = (_asked(schedule)[:, 0] <= 1) & ~schedule.workload.exclusive
+    size = JobSize.SMALL + np.searchsorted(limits, requested_share(schedule))
+    serial = (_requested(schedule)[:, 0] <= 1) & ~schedule.workload.exclusive
     return np.where(serial, JobSize.SERIAL, size).astype(np.int64)
 
 
@@ -205,7 +208,7 @@ def _means(values: AnyArray, user: IntArray) -> FloatArray:
     return means
 
 
-def _asked(schedule: Schedule | Fitted) -> IntArray:
+def _requested(schedule: Schedule | Fitted) -> IntArray:
     """Return what each job asks for of each resource kind at the least, shape ``(J, R)``."""
     workload = schedule.workload
     asked: IntArray = workload.units[:, None] * workload.request

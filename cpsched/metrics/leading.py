@@ -50,7 +50,7 @@ class Figures:
         "mean bounded slowdown", "bounded_slowdown_mean", "bounded_slowdown", "all", "mean"
     )
     core_use: float | None = _figure(
-        "core use", "steady_utilization_core", "steady_utilization", "core"
+        "utilization", "steady_utilization_core", "steady_utilization", "core"
     )
 
     @classmethod
@@ -116,10 +116,10 @@ def leading_table(caption: str, runs: Sequence[Figures]) -> Table:
 
 def _at(summary: Mapping[str, Any], path: tuple[str, ...]) -> Any:
     """Return a number of a summary, None where it has none, as those of before."""
-    found: Any = summary
+    value: Any = summary
     for key in path:
-        found = (found or {}).get(key)
-    return found
+        value = (value or {}).get(key)
+    return value
 
 
 #: Area-weighted response, 99.9th percentile of the wait, mean bounded slowdown: the lower the
@@ -154,18 +154,18 @@ def on_front(
         None for a run without a headline.
     """
 
-    def beats(one: int, other: int) -> bool:
-        ours, theirs = runs[one], runs[other]
-        if kinds[one] != kinds[other] or ours is None or theirs is None:
+    def beats(own_index: int, other_index: int) -> bool:
+        ours, theirs = runs[own_index], runs[other_index]
+        if kinds[own_index] != kinds[other_index] or ours is None or theirs is None:
             return False
         pairs = list(zip(ours, theirs, strict=True))
         return all(a <= b for a, b in pairs) and any(
-            a < b and (is_lower is None or is_lower(one, other, figure))
+            a < b and (is_lower is None or is_lower(own_index, other_index, figure))
             for figure, (a, b) in enumerate(pairs)
         )
 
     indices = range(len(runs))
     return [
-        None if runs[at] is None else not any(beats(other, at) for other in indices)
+        None if runs[at] is None else not any(beats(other_index, at) for other_index in indices)
         for at in indices
     ]

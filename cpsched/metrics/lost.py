@@ -48,21 +48,23 @@ def goodput(schedule: Schedule) -> dict[str, Any]:
     """
     window, segments = busy_window(schedule), schedule.segments
     seconds = int(schedule.system.total[0]) * window.length if window else 0
-    held = sum(
-        exact_dot(piece.count * piece.amount[:, 0], piece.end - piece.start)
-        for piece in segments.pieces()
+    allocated = sum(
+        exact_dot(batch.count * batch.amount[:, 0], batch.end - batch.start)
+        for batch in segments.batches()
     )
     lost = lost_core_seconds(schedule)
     again = lost[Reason.REQUEUED] + lost[Reason.RESTARTING]
     off = np.isin(segments.leaving, [Leaving.REQUEUED, Leaving.SUSPENDED])
     cut = np.unique(np.stack([segments.job[off], segments.start[off]]), axis=1)[0]
     return {
-        "goodput": (held - sum(lost.values())) / seconds if seconds else None,
-        "lost": {str(why): one / seconds for why, one in lost.items()} if seconds else None,
+        "goodput": (allocated - sum(lost.values())) / seconds if seconds else None,
+        "lost": {str(why): seconds_lost / seconds for why, seconds_lost in lost.items()}
+        if seconds
+        else None,
         "restarts": {
             "jobs": len(np.unique(cut)),
             "starts_cut_short": len(cut),
-            "lost_share": again / held if held else 0.0,
+            "lost_share": again / allocated if allocated else 0.0,
         },
     }
 
@@ -79,7 +81,7 @@ def lost_core_seconds(schedule: Schedule) -> dict[Reason, int]:
     killed = schedule.outcome == JobOutcome.KILLED
     for job, allocations in _of_changed_jobs(schedule):
         workload = schedule.workload
-        account = _Account(
+        account = _JobAccount(
             restart_cost=int(workload.restart_cost[job]),
             resize_cost=int(workload.resize_cost[job]),
             checkpoint=int(workload.checkpoint[job]),
@@ -92,7 +94,7 @@ def lost_core_seconds(schedule: Schedule) -> dict[Reason, int]:
 
 
 @dataclass(slots=True)
-class _Account:
+class _JobAccount:
     """What one job did with its core seconds, allocation after allocation."""
 
     restart_cost: int
@@ -130,9 +132,9 @@ class _Account:
             every = self.checkpoint
             saved = begun + (max(end - begun, 0) // every * every if every else 0)
         for since, until, cores in self.worked:
-            kept = max(min(until, saved) - since, 0)
-            self.done += cores * kept
-            self._lost[Reason.REQUEUED] += cores * (until - since - kept)
+            saved_seconds = max(min(until, saved) - since, 0)
+            self.done += cores * saved_seconds
+            self._lost[Reason.REQUEUED] += cores * (until - since - saved_seconds)
         self.begun, self.worked = None, []
 
     def lost(self, *, killed: bool) -> dict[Reason, int]:

@@ -78,9 +78,9 @@ def _window(submit: IntArray) -> Window | None:
     """Return the submits between which jobs count."""
     if not len(submit):
         return None
-    whole = Window(int(submit.min()), int(submit.max()))
-    window = submits_between(submit) if len(submit) >= FEWEST_JOBS else whole
-    window = window if window.length > 0 else whole
+    all_submits = Window(int(submit.min()), int(submit.max()))
+    window = submits_between(submit) if len(submit) >= FEWEST_JOBS else all_submits
+    window = window if window.length > 0 else all_submits
     return window if window.length > 0 else None
 
 
@@ -104,10 +104,10 @@ def _amount(schedule: Schedule, kind: int) -> IntArray:
         return total
 
     units, amount = at_start(segments.units), at_start(segments.amount[:, kind])
-    asked = workload.units * workload.request[:, kind]
-    asked += workload.nodes_min * workload.per_node[:, kind]
+    requested = workload.units * workload.request[:, kind]
+    requested += workload.nodes_min * workload.per_node[:, kind]
     preferred = amount * workload.units // np.maximum(units, 1)
-    held: IntArray = np.where(
-        units > 0, np.where(units == workload.units, amount, preferred), asked
+    requested_amount: IntArray = np.where(
+        units > 0, np.where(units == workload.units, amount, preferred), requested
     )
-    return held
+    return requested_amount

@@ -27,7 +27,7 @@ WORDS = {
     "requeued": "queued again after a start that was cut short",
     "suspended": "suspended and resumed",
     "attempts": "further attempts of jobs that were queued again in the log",
-    EXCLUDED: "set aside",
+    EXCLUDED: "excluded",
 }
 
 
@@ -56,20 +56,20 @@ def outcomes(schedule: Schedule) -> dict[str, dict[str, Any]]:
         work = float(time[rows].sum(dtype=np.float64)) / total if total else None
         return {"jobs": number, "of_jobs": number / max(len(workload), 1), "of_core_hours": work}
 
-    found = {item.name.lower(): of(schedule.outcome == item) for item in JobOutcome}
+    by_outcome = {item.name.lower(): of(schedule.outcome == item) for item in JobOutcome}
     for leaving in (Leaving.REQUEUED, Leaving.SUSPENDED):
         rows = np.full(len(workload), False)
         rows[segments.job[segments.leaving == leaving]] = True
-        found[leaving.name.lower()] = of(rows)
-    found["attempts"] = of(is_attempt(workload))
+        by_outcome[leaving.name.lower()] = of(rows)
+    by_outcome["attempts"] = of(is_attempt(workload))
     excluded = sorted(workload.set_aside)
     in_log = len(workload) + sum(int(number) for _, number in excluded)
     for reason, number in excluded:
         share = int(number) / in_log
-        found[f"{EXCLUDED}: {reason}"] = {
+        by_outcome[f"{EXCLUDED}: {reason}"] = {
             "jobs": int(number), "of_jobs": share, "of_core_hours": None,
         }  # fmt: skip
-    return {name: item for name, item in found.items() if item["jobs"]}
+    return {name: item for name, item in by_outcome.items() if item["jobs"]}
 
 
 def is_attempt(workload: Workload) -> BoolArray:

@@ -31,7 +31,7 @@ _NAMES = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Places:
+class StartPlacements:
     """
     The nodes that jobs started on; n jobs, in the order of their rows.
 
@@ -80,7 +80,7 @@ class Places:
         return np.asarray(self.span / self.nodes, dtype=np.float64)
 
 
-def places(schedule: Schedule) -> Places:
+def start_placements(schedule: Schedule) -> StartPlacements:
     """Return where the jobs that completed or timed out started."""
     segments = schedule.segments
     at_start = finished(schedule)[segments.job] & (segments.start == schedule.start[segments.job])
@@ -88,7 +88,7 @@ def places(schedule: Schedule) -> Places:
     index = index[np.lexsort((segments.node[index], segments.job[index]))]
     job, node, count = segments.job[index], segments.node[index], segments.count[index]
     first = np.flatnonzero(np.diff(job, prepend=-1))
-    return Places(row=job[first], sets=NodeSets(first, node, count))
+    return StartPlacements(row=job[first], sets=NodeSets(first, node, count))
 
 
 def placement(schedule: Schedule) -> dict[str, Any] | None:
@@ -105,12 +105,12 @@ def placement(schedule: Schedule) -> dict[str, Any] | None:
     """
     if schedule.system.is_counted_pool:
         return None
-    tallies: dict[str, _Tally] = {}
+    tallies: dict[str, _ValueCounts] = {}
     for _, part in schedule.parts():
-        found = places(part)
-        if len(found.row):
-            for name, values in _measures(part, found).items():
-                tallies.setdefault(name, _Tally()).add(*values)
+        placed = start_placements(part)
+        if len(placed.row):
+            for name, values in _measures(part, placed).items():
+                tallies.setdefault(name, _ValueCounts()).add(*values)
     if not tallies:
         return None
     shares = "contiguous", "compact"
@@ -124,27 +124,27 @@ def placement(schedule: Schedule) -> dict[str, Any] | None:
     }
 
 
-def _measures(schedule: Schedule, found: Places) -> dict[str, tuple[AnyArray, ...]]:
+def _measures(schedule: Schedule, placed: StartPlacements) -> dict[str, tuple[AnyArray, ...]]:
     """Return measures, each a value a job; of those that are shares the jobs' node time besides."""
     topology = schedule.system.topology
-    segment = schedule.workload.segment[found.row]
-    area = (schedule.end[found.row] - schedule.start[found.row]) * found.nodes
+    segment = schedule.workload.segment[placed.row]
+    area = (schedule.end[placed.row] - schedule.start[placed.row]) * placed.nodes
     measures: dict[str, tuple[AnyArray, ...]] = {
-        "nodes": (found.nodes,),
-        "fragmentation": (found.blocks,),
-        "spread": (found.spread,),
-        "span_nodes": (found.span,),
-        "distance_hops": (topology.mean_distance(found.sets),),
-        "contiguous": (found.blocks == 1, area),
-        "compact": (topology.compact(found.sets, segment), area),
+        "nodes": (placed.nodes,),
+        "fragmentation": (placed.blocks,),
+        "spread": (placed.spread,),
+        "span_nodes": (placed.span,),
+        "distance_hops": (topology.mean_distance(placed.sets),),
+        "contiguous": (placed.blocks == 1, area),
+        "compact": (topology.compact(placed.sets, segment), area),
     }
     if topology.num_levels > 1:
-        measures["groups_touched"] = (found.sets.groups(topology.level_group(0)),)
-        measures["lowest_common_switch"] = (topology.common_level(found.first, found.last),)
+        measures["groups_touched"] = (placed.sets.groups(topology.level_group(0)),)
+        measures["lowest_common_switch"] = (topology.common_level(placed.first, placed.last),)
     return measures
 
 
-class _Tally:
+class _ValueCounts:
     """How often each value of a measure occurs: values repeat a lot."""
 
     def __init__(self) -> None:
@@ -166,10 +166,10 @@ class _Tally:
     def share(self) -> dict[str, Any]:
         """Return which share of the jobs, and of their weight, is true."""
         number = dict(zip(self._values.tolist(), self._number.tolist(), strict=True))
-        whole = sum(self._weight.values())
+        total = sum(self._weight.values())
         return {
             "jobs": number.get(True, 0) / sum(number.values()),
-            "node_time": self._weight[True] / whole if whole else None,
+            "node_time": self._weight[True] / total if total else None,
         }
 
     def statistics(self) -> dict[str, Any]:

@@ -69,7 +69,10 @@ def not_a_forecast(provenance: Mapping[str, str], workload: Workload) -> str | N
         earlier = json.loads(provenance.get("trained_before", "[]"))
     except ValueError:
         earlier = []
-    lessons = [provenance, *(one for one in earlier if isinstance(one, dict))]
+    lessons = [
+        provenance,
+        *(earlier_lesson for earlier_lesson in earlier if isinstance(earlier_lesson, dict)),
+    ]
     asked = _hashes(workload)
     seen = max(_share_seen(lesson.get("trained_jobs_sample", ""), asked) for lesson in lessons)
     if seen == 1:

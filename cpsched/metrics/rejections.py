@@ -22,11 +22,11 @@ _REMEDIES = (
     ("constraint", "list such features of the nodes in the system file (features = [...])"),
     ("has the feature", "list such features of the nodes in the system file (features = [...])"),
     ("the system has none", "add it to the nodes of the system file if they have it"),
-    (" s, queue ", "--no-enforce-limits, or another max_time of the queue in the system file"),
+    (" s, queue ", "--no-enforce-time-limits, or another max_time of the queue in the system file"),
     ("is not allowed in queue", "see users of that queue in the system file"),
     ("nodes, queue ", "see the limits of that queue in the system file"),
-    ("no eligible node has", "compare the nodes of the system file with the machine's"),
-    ("eligible node", "compare the nodes and queues of the system file with the machine's"),
+    ("no eligible node has", "compare the nodes of the system file with the cluster's"),
+    ("eligible node", "compare the nodes and queues of the system file with the cluster's"),
     ("depends on", "see the job that it depends on"),
 )
 
@@ -75,24 +75,27 @@ def rejections(workload: Workload, rejected: Mapping[int, str]) -> list[Rejectio
     """
     time = core_time(workload)
     # In floats, whose sum cannot overflow.
-    whole = max(float(time.sum(dtype=np.float64)), 1.0)
+    total = max(float(time.sum(dtype=np.float64)), 1.0)
     kinds: dict[str, list[int]] = {}
     for row, reason in rejected.items():
         kinds.setdefault(reason_kind(reason), []).append(row)
-    found = []
+    by_reason = []
     for rows in kinds.values():
         largest = max(rows, key=lambda row: (int(time[row]), -row))
         reason = rejected[largest]
-        found.append(
+        by_reason.append(
             Rejection(
                 reason=reason,
                 job_id=str(workload.job_id[largest]),
                 jobs=len(rows),
-                share_of_core_time=float(time[rows].sum(dtype=np.float64)) / whole,
-                remedy=next((text for said, text in _REMEDIES if said in reason), ""),
+                share_of_core_time=float(time[rows].sum(dtype=np.float64)) / total,
+                remedy=next((text for phrase, text in _REMEDIES if phrase in reason), ""),
             )
         )
-    return sorted(found, key=lambda one: (-one.share_of_core_time, -one.jobs, one.reason))
+    return sorted(
+        by_reason,
+        key=lambda entry: (-entry.share_of_core_time, -entry.jobs, entry.reason),
+    )
 
 
 def core_time(workload: Workload) -> IntArray:

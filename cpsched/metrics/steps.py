@@ -108,11 +108,11 @@ class Counted(NamedTuple):
         at: IntArray = np.searchsorted(self.times, times, side="right")
         if self.sums is None or not len(self.sums):
             return at
-        found: IntArray = np.where(at > 0, self.sums[at - 1], 0)
-        return found
+        counts: IntArray = np.where(at > 0, self.sums[at - 1], 0)
+        return counts
 
 
-class Load(NamedTuple):
+class IntervalLoad(NamedTuple):
     """Intervals added up: what has begun by a second without what has ended."""
 
     begun: Counted
@@ -123,7 +123,7 @@ class Load(NamedTuple):
         return self.begun.by(times) - self.ended.by(times)
 
 
-def changes(loads: Sequence[Load]) -> Iterator[tuple[IntArray, IntArray]]:
+def changes(loads: Sequence[IntervalLoad]) -> Iterator[tuple[IntArray, IntArray]]:
     """
     Yield wherever one of some loads changes, some seconds at a time.
 
@@ -186,7 +186,7 @@ class StepFunction:
         if len(wrong):
             row = wrong[0]
             raise ValueError(f"interval {row} ends at {end[row]}, before its start at {start[row]}")
-        load = Load(Counted.of(start, weight), Counted.of(end, weight))
+        load = IntervalLoad(Counted.of(start, weight), Counted.of(end, weight))
         times = distinct(*(side.times for side in load))
         values = load.at(times)
         there = np.flatnonzero(np.diff(values, prepend=0))
@@ -227,16 +227,16 @@ class StepFunction:
         at = np.concatenate([edges[:1], edges[0] + np.cumsum(seconds)])
         # The integral is linear between two steps, so interpolating it is exact.
         integral = np.concatenate([[0.0], np.cumsum(values * seconds, dtype=np.float64)])
-        found: FloatArray = np.diff(np.interp(edges, at, integral)) / np.diff(edges)
-        return found
+        means: FloatArray = np.diff(np.interp(edges, at, integral)) / np.diff(edges)
+        return means
 
     def distribution(self, start: int, end: int) -> Distribution:
         """Return for how many seconds of ``[start, end)`` each value holds."""
         values, seconds = self.within(start, end)
         levels, level_of = np.unique(values, return_inverse=True)
         # Seconds are far below 2**53: their sums in floating point are exact.
-        held = np.bincount(level_of, weights=seconds, minlength=len(levels))
-        return Distribution(levels, held.astype(np.int64))
+        duration = np.bincount(level_of, weights=seconds, minlength=len(levels))
+        return Distribution(levels, duration.astype(np.int64))
 
 
 def waiting(schedule: Schedule, *, held: bool = True) -> StepFunction:

@@ -50,14 +50,16 @@ def summarize(schedule: Schedule) -> dict[str, Any]:
     user.
     """
     window, steady = busy_window(schedule), steady_window(schedule)
-    found: dict[str, Any] = {}
-    for measure in (_whole, _machine, _queue, _of_jobs, _recorded):
-        found |= measure(schedule, window, steady)
+    summary: dict[str, Any] = {}
+    for measure in (_of_all_jobs, _machine, _queue, _of_jobs, _recorded):
+        summary |= measure(schedule, window, steady)
         schedule.let_go()
-    return found
+    return summary
 
 
-def _whole(schedule: Schedule, window: Window | None, steady: Window | None) -> dict[str, Any]:
+def _of_all_jobs(
+    schedule: Schedule, window: Window | None, steady: Window | None
+) -> dict[str, Any]:
     length = window.length if window else None
     return {
         "counts": counts(schedule),
@@ -114,22 +116,22 @@ def _of_jobs(schedule: Schedule, _: Window | None, steady: Window | None) -> dic
 def _gathered(schedule: Schedule) -> dict[str, IntArray]:
     """Return what is measured of each job that ended, gathered from the parts of the schedule."""
     num = int(finished(schedule).sum())
-    found = {name: shared(num)[0] for name in _OF_JOBS}
+    gathered = {name: shared(num)[0] for name in _OF_JOBS}
     first = 0
     for _, part in schedule.parts():
         done = finished(part)
         here = slice(first, first := first + int(done.sum()))
         submit = part.workload.submit[done]
         own = nominal(part)
-        found["submit"][here] = submit
-        found["wait"][here] = jobs.wait(submit, began(part)[done])
-        found["response"][here] = jobs.turnaround(submit, part.end[done])
-        found["runtime"][here], found["width"][here] = (values[done] for values in own)
-        found["user"][here] = part.workload.user.codes[done]
-        found["size"][here] = job_groups.job_size(part)[done]
-        for column in found.values():
+        gathered["submit"][here] = submit
+        gathered["wait"][here] = jobs.wait(submit, began(part)[done])
+        gathered["response"][here] = jobs.turnaround(submit, part.end[done])
+        gathered["runtime"][here], gathered["width"][here] = (values[done] for values in own)
+        gathered["user"][here] = part.workload.user.codes[done]
+        gathered["size"][here] = job_groups.job_size(part)[done]
+        for column in gathered.values():
             let_go(column, 0, first)
-    return found
+    return gathered
 
 
 def counts(schedule: Schedule) -> dict[str, Any]:
@@ -176,14 +178,14 @@ def statistics(values: AnyArray) -> dict[str, Any]:
     """
     if not len(values):
         return {"jobs": 0, **dict.fromkeys(("mean", *_QUANTILES, "max"))}
-    whole = np.issubdtype(values.dtype, np.integer)
+    integral = np.issubdtype(values.dtype, np.integer)
     pieces = (values[first : first + PART].tolist() for first in range(0, len(values), PART))
-    total = exact_sum(values) if whole else math.fsum(chain.from_iterable(pieces))
-    found = np.quantile(values, list(_QUANTILES.values())).tolist()
+    total = exact_sum(values) if integral else math.fsum(chain.from_iterable(pieces))
+    quantiles = np.quantile(values, list(_QUANTILES.values())).tolist()
     return {
         "jobs": len(values),
         "mean": total / len(values),
-        **dict(zip(_QUANTILES, found, strict=True)),
+        **dict(zip(_QUANTILES, quantiles, strict=True)),
         "max": values.max().item(),
     }
 
@@ -208,8 +210,8 @@ def _queue(schedule: Schedule, window: Window | None, _: Window | None) -> dict[
     }
 
 
-def _ratio(part: float | None, whole: int | None) -> float | None:
-    return part / whole if part is not None and whole else None
+def _ratio(part: float | None, total: int | None) -> float | None:
+    return part / total if part is not None and total else None
 
 
 def _recorded(schedule: Schedule, *_: Window | None) -> dict[str, Any]:

@@ -39,8 +39,8 @@ def utilization(schedule: Schedule, window: Window | None) -> dict[str, float | 
     """
     if window is None:
         return dict.fromkeys(schedule.system.resources)
-    held = _held(schedule, lambda times: np.clip(times, *window))
-    return _shares(schedule, window, held)
+    allocated = _allocated(schedule, lambda times: np.clip(times, *window))
+    return _shares(schedule, window, allocated)
 
 
 def node_utilization(schedule: Schedule) -> float | None:
@@ -66,11 +66,11 @@ def node_utilization(schedule: Schedule) -> float | None:
     window = busy_window(schedule)
     if window is None or schedule.system.is_counted_pool:
         return None
-    held = sum(
-        exact_dot(np.minimum(piece.end, window.end) - piece.start, piece.count)
-        for piece in schedule.segments.pieces()
+    node_seconds = sum(
+        exact_dot(np.minimum(batch.end, window.end) - batch.start, batch.count)
+        for batch in schedule.segments.batches()
     )
-    return held / (schedule.system.num_nodes * window.length)
+    return node_seconds / (schedule.system.num_nodes * window.length)
 
 
 def loss_of_capacity(schedule: Schedule) -> dict[str, float | None]:
@@ -100,9 +100,9 @@ def loss_of_capacity(schedule: Schedule) -> dict[str, float | None]:
         return dict.fromkeys(schedule.system.resources)
     waits = _time_with(waiting(schedule, held=False), window)
     seconds = int(waits(np.array([window.end]))[0])
-    held = _held(schedule, waits)
+    allocated = _allocated(schedule, waits)
     total = schedule.system.total.tolist()
-    idle = [all_ * seconds - busy for all_, busy in zip(total, held, strict=True)]
+    idle = [all_ * seconds - busy for all_, busy in zip(total, allocated, strict=True)]
     return _shares(schedule, window, idle)
 
 
@@ -135,14 +135,14 @@ def response_by_area(response: IntArray, runtime: IntArray, width: IntArray) -> 
     return exact_dot(width * runtime, response) / area if area else None
 
 
-def _held(schedule: Schedule, clock: Callable[[IntArray], IntArray]) -> list[int]:
+def _allocated(schedule: Schedule, clock: Callable[[IntArray], IntArray]) -> list[int]:
     """Return amount times time of each resource kind that jobs held, by a clock."""
-    held = [0] * len(schedule.system.resources)
-    for piece in schedule.segments.pieces():
-        lasted = clock(piece.end) - clock(piece.start)
-        for kind in range(len(held)):
-            held[kind] += exact_dot(piece.count * piece.amount[:, kind], lasted)
-    return held
+    allocated = [0] * len(schedule.system.resources)
+    for batch in schedule.segments.batches():
+        lasted = clock(batch.end) - clock(batch.start)
+        for kind in range(len(allocated)):
+            allocated[kind] += exact_dot(batch.count * batch.amount[:, kind], lasted)
+    return allocated
 
 
 def _shares(schedule: Schedule, window: Window, amounts: list[int]) -> dict[str, float | None]:
@@ -166,7 +166,7 @@ def _time_with(queue: StepFunction, window: Window) -> Callable[[IntArray], IntA
     def clock(times: IntArray) -> IntArray:
         times = np.clip(times, *window)
         at = np.searchsorted(edges, times, side="right") - 1
-        found: IntArray = before[at] + (times - edges[at]) * runs[at]
-        return found
+        elapsed: IntArray = before[at] + (times - edges[at]) * runs[at]
+        return elapsed
 
     return clock

@@ -101,6 +101,6 @@ def horizon(schedule: Schedule) -> int:
     nothing recorded at all it is the last submit.
     """
     segments, submit = schedule.segments, schedule.workload.submit
-    found = [times.max(initial=MISSING) for times in (schedule.start, schedule.end, segments.end)]
-    last = int(max(found))
+    latest = [times.max(initial=MISSING) for times in (schedule.start, schedule.end, segments.end)]
+    last = int(max(latest))
     return last if last != MISSING else int(np.max(submit, initial=0))

@@ -31,7 +31,7 @@ def describe(workload: Workload) -> list[tuple[str, str]]:
     rows = [
         ("log", workload.title),
         ("jobs", f"{len(workload):,}"),
-        *_set_aside(workload),
+        *_excluded(workload),
         *(("note", text) for key, text in workload.header if key == "Note"),
         ("span", _span(workload)),
         ("busiest day", _busiest_day(workload)),
@@ -111,16 +111,16 @@ def _memory(value: float) -> str:
     return memory(round(value))
 
 
-def _set_aside(workload: Workload) -> list[tuple[str, str]]:
+def _excluded(workload: Workload) -> list[tuple[str, str]]:
     """Return how many rows were set aside for which reason, and what the log says of them."""
     details = {
         reason: f"; {text}"
-        for key, said in workload.header
+        for key, example in workload.header
         if key == SET_ASIDE
-        for reason, _, text in [said.partition(": ")]
+        for reason, _, text in [example.partition(": ")]
     }
     return [
-        (f"set aside: {reason}", f"{number:,}{details.get(reason, '')}")
+        (f"excluded: {reason}", f"{number:,}{details.get(reason, '')}")
         for reason, number in workload.set_aside
     ]
 
@@ -139,14 +139,14 @@ def _span(workload: Workload) -> str:
 
 def _busiest_day(workload: Workload) -> str:
     days = (workload.submit - workload.submit[0]) // _DAY
-    most = int(np.unique(days, return_counts=True)[1].max())
-    return f"{most:,} {'job' if most == 1 else 'jobs'}"
+    max_jobs = int(np.unique(days, return_counts=True)[1].max())
+    return f"{max_jobs:,} {'job' if max_jobs == 1 else 'jobs'}"
 
 
 def _spread(values: AnyArray, shown: Callable[[float], str] = _number) -> str:
-    found = (np.median(values), values.mean(), values.max())
-    median, mean, most = (shown(float(value)) for value in found)
-    return f"median {median}, mean {mean}, max {most}"
+    measures = (np.median(values), values.mean(), values.max())
+    median, mean, largest = (shown(float(value)) for value in measures)
+    return f"median {median}, mean {mean}, max {largest}"
 
 
 def _requested(workload: Workload) -> str:
@@ -172,9 +172,9 @@ def _labels(labels: Labels) -> str:
     if not labels.values:
         return "unknown"
     counts = np.bincount(labels.codes[labels.codes >= 0], minlength=len(labels.values))
-    most = int(counts.argmax())
-    share = 100 * counts[most] / len(labels)
-    return f"{len(labels.values):,}; the most frequent, {labels.values[most]!r}, has {share:.1f} %"
+    modal = int(counts.argmax())
+    share = 100 * counts[modal] / len(labels)
+    return f"{len(labels.values):,}; the most frequent, {labels.values[modal]!r}, has {share:.1f} %"
 
 
 def _statuses(workload: Workload) -> str:

@@ -78,9 +78,9 @@ class AllocationArena:
         """Make room for ``count`` nodes more; return the position of the first."""
         needed = self.used + count
         if needed > len(self.node):
-            held = Allocation(*(part[: self.used] for part in self.writable))
+            current = Allocation(*(part[: self.used] for part in self.writable))
             self._make(max(2 * len(self.node), needed), self.amount.shape[1])
-            self._fill(0, held)
+            self._fill(0, current)
         return self.used
 
     def add(self, allocation: Allocation) -> int:

@@ -66,8 +66,8 @@ def _snake(sides: Sequence[int]) -> IntArray:
     left = np.arange(int(np.prod(sides)), dtype=np.int64)
     columns = []
     for side in reversed(sides):
-        place, left = left % side, left // side
-        columns.append(np.where(left % 2, side - 1 - place, place))
+        coordinate, left = left % side, left // side
+        columns.append(np.where(left % 2, side - 1 - coordinate, coordinate))
     return np.stack(columns[::-1], axis=1)
 
 

@@ -42,12 +42,12 @@ def distinct(columns: Iterable[AnyArray], num_rows: int) -> tuple[IntArray, IntA
     for column in columns:
         if not num_rows or is_constant(column) or (column == column[0]).all():
             continue
-        own, found = _numbered(column)
-        if size * len(found) >= _ROOM:
+        own, values = _numbered(column)
+        if size * len(values) >= _ROOM:
             code, before = _numbered(code)
             size = len(before)
-        code = code * len(found) + own
-        size *= len(found)
+        code = code * len(values) + own
+        size *= len(values)
     return _numbered(code)
 
 

@@ -57,8 +57,8 @@ class NodeSets:
         return self.summed(1 - joined)
 
     def groups(self, group: IntArray) -> IntArray:
-        """Return how many groups each set touches, shape ``(S,)``; ``group`` as in ``pieces``."""
-        return np.bincount(self.pieces(group)[0], minlength=len(self)).astype(np.int64)
+        """Return how many groups each set touches, shape ``(S,)``; ``group`` as in ``parts``."""
+        return np.bincount(self.parts(group)[0], minlength=len(self)).astype(np.int64)
 
     def nodes(self, index: int) -> IntArray:
         """Return the nodes of one set, in order."""
@@ -67,7 +67,7 @@ class NodeSets:
         pairs = zip(self.first[runs], self.count[runs], strict=True)
         return np.concatenate([np.arange(first, first + count) for first, count in pairs])
 
-    def pieces(self, group: IntArray) -> tuple[IntArray, IntArray]:
+    def parts(self, group: IntArray) -> tuple[IntArray, IntArray]:
         """
         Cut sets into the parts that lie in one group each.
 
@@ -125,5 +125,5 @@ def unit_capacity(
     left = capacity[None, :, :] - per_node[:, None, :]
     needed = request[:, None, :]
     units = np.where(needed > 0, left // np.maximum(needed, 1), limit[:, None, None])
-    held = np.where((left < 0).any(axis=2), 0, units.min(axis=2))
-    return np.asarray(np.clip(held, 0, limit[:, None]), dtype=np.int64)
+    fitting = np.where((left < 0).any(axis=2), 0, units.min(axis=2))
+    return np.asarray(np.clip(fitting, 0, limit[:, None]), dtype=np.int64)

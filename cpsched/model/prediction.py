@@ -89,30 +89,30 @@ def answers_of(predictor: RuntimePredictor, prediction: Prediction, jobs: JobTab
         If they are not one for each job, runtimes are not whole numbers or, unclipped, not
         possible, or quantiles or chances are not a distribution.
     """
-    who = f"{method_of(predictor, 'predict')}predictor '{predictor.name}' answers"
+    subject = f"{method_of(predictor, 'predict')}predictor '{predictor.name}' answers"
     if not isinstance(prediction, Prediction):
-        raise DispatchError(f"{who} with {type(prediction).__name__}, must be a Prediction")
+        raise DispatchError(f"{subject} with {type(prediction).__name__}, must be a Prediction")
     num = len(jobs.rows)
     for purpose, values in zip(Prediction._fields, prediction[:3], strict=False):
         if not isinstance(values, np.ndarray) or values.dtype.kind != "i":
             kind = getattr(values, "dtype", type(values).__name__)
             raise DispatchError(
-                f"{who} with {kind} for {purpose}, must be whole seconds (an array of int64)"
+                f"{subject} with {kind} for {purpose}, must be whole seconds (an array of int64)"
             )
         if values.shape != (num,):
             raise DispatchError(
-                f"{who} with shape {values.shape} for {purpose},"
+                f"{subject} with shape {values.shape} for {purpose},"
                 f" must be one value for each of the {num} jobs"
             )
     fault = distribution_fault(prediction.quantiles, prediction.ends_within, num)
     if fault is not None:
-        raise DispatchError(f"{who} with {fault}")
+        raise DispatchError(f"{subject} with {fault}")
     if predictor.clipped:
         return _clipped(prediction, jobs.requested_time)
     for values in prediction[:3]:
         if values.min(initial=0) < 0 or values.max(initial=0) > MAX_TIME:
             wrong = int(values[(values < 0) | (values > MAX_TIME)][0])
-            raise DispatchError(f"{who} {wrong} s, must be from 0 to {MAX_TIME}")
+            raise DispatchError(f"{subject} {wrong} s, must be from 0 to {MAX_TIME}")
     return prediction
 
 
@@ -125,9 +125,9 @@ def distribution_fault(quantiles: Any, ends_within: Any, num: int) -> str | None
         if values is None:
             continue
         if not isinstance(values, np.ndarray) or values.dtype.kind != kind:
-            found = getattr(values, "dtype", type(values).__name__)
+            given = getattr(values, "dtype", type(values).__name__)
             wanted = "int64 (seconds)" if kind == "i" else "float64 (chances)"
-            return f"{found} for {name}, must be an array of {wanted}"
+            return f"{given} for {name}, must be an array of {wanted}"
         if values.shape != (num, width):
             return f"shape {values.shape} for {name}, must be ({num}, {width})"
     # Mostly one job at a time: lists are faster than arrays.
@@ -281,7 +281,7 @@ def _check_counts(predictor: Any, stats: Any) -> None:
 
 
 def _check_texts(predictor: Any, texts: Any) -> None:
-    if not isinstance(texts, Mapping) or not all(isinstance(one, str) for one in texts.values()):
+    if not isinstance(texts, Mapping) or not all(isinstance(text, str) for text in texts.values()):
         shown = f"{title(predictor)}.provenance returns {repr_of(texts)}"
         raise DispatchError(f"{shown}, must be texts by name")
 

@@ -98,7 +98,7 @@ class Segments:
         """Return some of them."""
         return Segments(**{name: getattr(self, name)[rows] for name in self.__slots__})
 
-    def pieces(self) -> Iterator[Segments]:
+    def batches(self) -> Iterator[Segments]:
         """Yield them in order, some at a time: of many, not all need be in memory at once."""
         for first in range(0, max(len(self), 1), PART):
             yield self.take(slice(first, first + PART))

@@ -51,7 +51,7 @@ class MemoryMapping(StrEnum):
     REQUESTED = "requested"
     """It is a constraint (KB per processor, as SWF has it)."""
     IGNORED = "ignored"
-    """It is dropped; the machine's memory is not modelled for this log."""
+    """It is dropped; the system's memory is not modelled for this log."""
 
 
 class Preempt(StrEnum):
@@ -194,8 +194,10 @@ class System:
 
     def __repr__(self) -> str:
         kinds = zip(self.resources, self.total.tolist(), strict=True)
-        held = [counted(total, kind) for kind, total in kinds if kind != "mem" and total]
-        return f"<System {brief(self.name)}: {', '.join([counted(self.num_nodes, 'node'), *held])}>"
+        amounts = [counted(total, kind) for kind, total in kinds if kind != "mem" and total]
+        return (
+            f"<System {brief(self.name)}: {', '.join([counted(self.num_nodes, 'node'), *amounts])}>"
+        )
 
     def _repr_html_(self) -> str:
         """Return what the nodes of each group hold, for notebooks."""
@@ -203,19 +205,19 @@ class System:
 
     def kinds(self) -> list[tuple[str, list[int]]]:
         """Return the nodes of each group that hold the same: the group, and their indices."""
-        found: dict[tuple[str, tuple[int, ...]], list[int]] = {}
-        held = zip(self.node_groups, map(tuple, self.capacity.tolist()), strict=True)
-        for node, kind in enumerate(held):
-            found.setdefault(kind, []).append(node)
-        return [(group, nodes) for (group, _), nodes in found.items()]
+        nodes_of: dict[tuple[str, tuple[int, ...]], list[int]] = {}
+        node_kinds = zip(self.node_groups, map(tuple, self.capacity.tolist()), strict=True)
+        for node, kind in enumerate(node_kinds):
+            nodes_of.setdefault(kind, []).append(node)
+        return [(group, nodes) for (group, _), nodes in nodes_of.items()]
 
     def kinds_table(self) -> Table:
         """Return what each node of a group holds, as a table for people."""
         kinds = self.kinds()
         amounts = self.capacity[[nodes[0] for _, nodes in kinds]].T.tolist()
         columns = [
-            Column(kind, "", tuple(map(memory, held) if kind == "mem" else held))
-            for kind, held in zip(self.resources, amounts, strict=True)
+            Column(kind, "", tuple(map(memory, per_node) if kind == "mem" else per_node))
+            for kind, per_node in zip(self.resources, amounts, strict=True)
         ]
         groups = Column("group", "", tuple(brief(group) for group, _ in kinds))
         numbers = Column("nodes", "", tuple(len(nodes) for _, nodes in kinds))
@@ -255,7 +257,7 @@ class System:
         if not colon or name in self.resources or kind not in self.resources:
             return False
         totals = zip(self.resources, self.total.tolist(), strict=True)
-        known = sum(total for one, total in totals if one.startswith(f"{kind}:"))
+        known = sum(total for type_name, total in totals if type_name.startswith(f"{kind}:"))
         return bool(self.total[self.resource_index(kind)] > known)
 
     def resource_index(self, name: str) -> int:
@@ -270,7 +272,11 @@ class System:
 
     def expected_wait(self, queue: str | None) -> int | None:
         """Return the expected wait of a job's queue in seconds, or the system's default."""
-        waits = [own for one in self.queues_of(queue) if (own := one.expected_wait) is not None]
+        waits = [
+            own
+            for candidate in self.queues_of(queue)
+            if (own := candidate.expected_wait) is not None
+        ]
         return min(waits, default=self.default_expected_wait)
 
     def to_dict(self) -> dict[str, Any]:
@@ -342,15 +348,15 @@ _LATER_KEYS = {
 
 def _without_defaults(thing: Queue | LogMapping) -> dict[str, Any]:
     """Return a queue or mapping as plain types, without what most of them do not say."""
-    found = asdict(thing)
-    for name in _LATER_KEYS & found.keys():
-        if found[name] == getattr(type(thing), name):
-            del found[name]
-    return found
+    fields = asdict(thing)
+    for name in _LATER_KEYS & fields.keys():
+        if fields[name] == getattr(type(thing), name):
+            del fields[name]
+    return fields
 
 
-def _queue_of(found: Mapping[str, Any]) -> Queue:
+def _queue_of(fields: Mapping[str, Any]) -> Queue:
     """Return a queue from these."""
-    preempt = Preempt(found.get("preempt", Preempt.OFF))
-    tuples = {name: tuple(found[name]) for name in ("groups", "users")}
-    return Queue(**{**found, **tuples, "preempt": preempt})
+    preempt = Preempt(fields.get("preempt", Preempt.OFF))
+    tuples = {name: tuple(fields[name]) for name in ("groups", "users")}
+    return Queue(**{**fields, **tuples, "preempt": preempt})

@@ -205,11 +205,11 @@ class Topology:
         """
         if self.num_levels > 1:
             together = np.ones(len(sets), dtype=np.bool_)
-            pieces = np.maximum(np.broadcast_to(segment, len(sets)), 1)
+            segments = np.maximum(np.broadcast_to(segment, len(sets)), 1)
             for level, group in enumerate(self.levels):
                 touched = sets.groups(group)
-                for value in np.unique(pieces).tolist():
-                    own = pieces == value
+                for value in np.unique(segments).tolist():
+                    own = segments == value
                     fewest = np.searchsorted(self._largest_first(level, value), sets.size[own]) + 1
                     together[own] &= touched[own] == fewest
             return together
@@ -234,7 +234,7 @@ class Topology:
         for level, hops in enumerate(self.hops.tolist()):
             together = pairs
             if level < len(self.levels):
-                owner, count = sets.pieces(self.levels[level])
+                owner, count = sets.parts(self.levels[level])
                 together = np.zeros(len(sets), dtype=np.int64)
                 np.add.at(together, owner, count * (count - 1) // 2)
             total = total + hops * (together - nearer)
@@ -251,8 +251,8 @@ class Topology:
             if key not in known:
                 known[key] = 0
                 for side, along in zip(self.sides, self.cells[nodes].T, strict=True):
-                    place, count = np.unique(along, return_counts=True)
-                    apart = np.abs(place[:, None] - place)
+                    coordinate, count = np.unique(along, return_counts=True)
+                    apart = np.abs(coordinate[:, None] - coordinate)
                     known[key] += int(count @ np.minimum(apart, side - apart) @ count) // 2
             total[index] = known[key]
         return total
@@ -268,9 +268,9 @@ class Topology:
         """Return how many nodes the one, two, three ... largest groups hold in whole segments."""
         known: dict[tuple[int, int], FloatArray] = self._largest
         if (level, segment) not in known:
-            room = np.bincount(self.levels[0]) // segment * segment
+            usable = np.bincount(self.levels[0]) // segment * segment
             above = self.levels[level][np.flatnonzero(np.diff(self.levels[0], prepend=-1))]
-            sizes = np.bincount(above, weights=room)
+            sizes = np.bincount(above, weights=usable)
             known[level, segment] = np.cumsum(np.sort(sizes)[::-1])
         return known[level, segment]
 
@@ -284,19 +284,19 @@ class Topology:
 
         A line, or a tree of equal switches, is its ``level_sizes`` alone.
         """
-        found: dict[str, Any] = {"level_sizes": list(self.level_sizes)}
+        table: dict[str, Any] = {"level_sizes": list(self.level_sizes)}
         equal_tree = self.kind in (TopologyKind.LINE, TopologyKind.TREE) and not self.group_sizes
         equal_tree &= not self.apart
         if not equal_tree:
-            found["topology"] = {"kind": self.kind.value}
+            table["topology"] = {"kind": self.kind.value}
         if self.group_sizes:
-            found["topology"]["group_sizes"] = [list(sizes) for sizes in self.group_sizes]
+            table["topology"]["group_sizes"] = [list(sizes) for sizes in self.group_sizes]
         if self.apart:
-            found["topology"]["apart"] = True
+            table["topology"]["apart"] = True
         if self.sides:
             # The curve as in systems written when there were others: digests stay what they were.
-            found["topology"] |= {"sides": list(self.sides), "curve": "hilbert"}
-        return found
+            table["topology"] |= {"sides": list(self.sides), "curve": "hilbert"}
+        return table
 
     @classmethod
     def from_dict(cls, num_nodes: int, data: Mapping[str, Any]) -> Self:

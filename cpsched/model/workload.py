@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 
 Layout = Literal["processors", "units"]
 
-#: Key of the header's lines that say more of what was set aside: ``reason: text``.
-SET_ASIDE = "Set aside"
+#: Key of the header's lines that say more of the excluded rows: ``reason: text``.
+SET_ASIDE = "Excluded"
 #: Columns that are moments, of the log's clock.
 _MOMENTS = ("submit", "begin", "deadline", "cancel", "recorded_start")
 #: No user takes more off a priority, or adds more to it.
@@ -97,8 +97,8 @@ class Labels:
     def in_order(self) -> Self:
         """Return the column with codes by first appearance and no others, whatever it has here."""
         highest = np.maximum.accumulate(self.codes)
-        whole = highest.max(initial=-1) == len(self.values) - 1
-        in_order = whole and (np.diff(highest, prepend=-1) <= 1).all()
+        complete = highest.max(initial=-1) == len(self.values) - 1
+        in_order = complete and (np.diff(highest, prepend=-1) <= 1).all()
         return self if in_order else self.take(np.arange(len(self)))
 
     def take(self, rows: IntArray) -> Self:
@@ -126,7 +126,7 @@ def taken(columns: Mapping[str, Any], rows: IntArray) -> dict[str, Any]:
     }
 
 
-class Column(NamedTuple):
+class WorkloadColumn(NamedTuple):
     """
     What a column of a workload holds, besides what it means.
 
@@ -135,7 +135,7 @@ class Column(NamedTuple):
     neutral
         The value that asks for nothing special; None where a workload must be given the column,
         or where that is another column.
-    least, most
+    least, limit
         Bounds of its numbers; a neutral ``MISSING`` is beyond them.
     choices
         The enumeration that its numbers are of.
@@ -148,15 +148,15 @@ class Column(NamedTuple):
 
     neutral: int | None = None
     least: int = 0
-    most: int = UNBOUNDED
+    limit: int = UNBOUNDED
     choices: type[IntEnum] | None = None
     later: bool = False
     kind: str = ""
 
 
 def _column(*about: Any, **more: Any) -> Any:
-    """Declare a column of a workload, by the attributes of :class:`Column`."""
-    return field(metadata={"column": Column(*about, **more)})
+    """Declare a column of a workload, by the attributes of :class:`WorkloadColumn`."""
+    return field(metadata={"column": WorkloadColumn(*about, **more)})
 
 
 def _time(neutral: int | None = MISSING, least: int = -MAX_TIME, *, later: bool = False) -> Any:
@@ -249,10 +249,10 @@ class Workload:
     submit: IntArray = _time(None)
     requested_time: IntArray = _time(least=1)
     requested_time_assumed: BoolArray = _column(0)
-    units: IntArray = _column(least=1, most=MAX_AMOUNT)
-    request: IntArray = _column(most=MAX_AMOUNT)
-    per_node: IntArray = _column(0, most=MAX_AMOUNT)
-    per_node_max: IntArray = _column(0, most=MAX_AMOUNT)
+    units: IntArray = _column(least=1, limit=MAX_AMOUNT)
+    request: IntArray = _column(limit=MAX_AMOUNT)
+    per_node: IntArray = _column(0, limit=MAX_AMOUNT)
+    per_node_max: IntArray = _column(0, limit=MAX_AMOUNT)
     nodes_min: IntArray = _column(1, 1)
     nodes_max: IntArray = _column(UNBOUNDED, 1)
     split: IntArray = _column(Split.ANY, choices=Split)
@@ -274,8 +274,8 @@ class Workload:
     array_limit: IntArray = _column(0, later=True)
     nice: IntArray = _column(0, -MAX_NICE, MAX_NICE, later=True)
     job_type: IntArray = _column(JobType.RIGID, choices=JobType)
-    units_min: IntArray = _column(least=1, most=MAX_AMOUNT)
-    units_max: IntArray = _column(least=1, most=MAX_AMOUNT)
+    units_min: IntArray = _column(least=1, limit=MAX_AMOUNT)
+    units_max: IntArray = _column(least=1, limit=MAX_AMOUNT)
     serial: IntArray = _column(0, 0, MILLION, later=True)
     resize_cost: IntArray = _time(RESIZE_COST, 0, later=True)
     evolve_after: IntArray = _time(0, 0, later=True)
@@ -446,28 +446,28 @@ class Workload:
         """
         from cpsched.util import arrow
 
-        found: dict[str, Any] = {}
+        columns: dict[str, Any] = {}
         for name, column in COLUMNS.items():
             value = getattr(self, name)
             if isinstance(value, Labels):
-                found[name] = arrow.coded(value.codes, value.values)
+                columns[name] = arrow.coded(value.codes, value.values)
             elif name in AMOUNTS:
                 kinds = zip(self.resources, value.T, strict=True)
-                found |= {f"{name}.{kind}": arrow.numbers(amount) for kind, amount in kinds}
+                columns |= {f"{name}.{kind}": arrow.numbers(amount) for kind, amount in kinds}
             elif name == "job_id":
-                found[name] = arrow.strings(value.tolist())
+                columns[name] = arrow.strings(value.tolist())
             elif name == "dependency":
-                found[name] = arrow.coded(value, self.job_id.tolist())
+                columns[name] = arrow.coded(value, self.job_id.tolist())
             elif column.choices is not None:
                 among = sorted(column.choices)
-                found[name] = arrow.coded(
-                    np.searchsorted(among, value), [one.name.lower() for one in among]
+                columns[name] = arrow.coded(
+                    np.searchsorted(among, value), [member.name.lower() for member in among]
                 )
             else:
-                said = value != column.neutral
+                given = value != column.neutral
                 unsaid = column.neutral in (MISSING, UNBOUNDED)
-                found[name] = arrow.numbers(value, said if unsaid else None)
-        return arrow.data_frame(found, times=_MOMENTS, epoch=self.epoch)
+                columns[name] = arrow.numbers(value, given if unsaid else None)
+        return arrow.data_frame(columns, times=_MOMENTS, epoch=self.epoch)
 
     def check_order(self) -> None:
         """
@@ -535,7 +535,7 @@ class Workload:
 
 
 #: Every column of a workload, in a fixed order.
-COLUMNS: Mapping[str, Column] = {
+COLUMNS: Mapping[str, WorkloadColumn] = {
     item.name: item.metadata["column"]._replace(kind=item.type)
     for item in fields(Workload)
     if "column" in item.metadata
@@ -547,14 +547,14 @@ AMOUNTS = ("request", "per_node", "per_node_max")
 _UNITS = ("units_min", "units_max")
 
 
-def _within(name: str, column: Column) -> Callable[[Workload], BoolArray]:
+def _within(name: str, column: WorkloadColumn) -> Callable[[Workload], BoolArray]:
     """Return what finds the jobs with a number beyond the bounds of a column."""
 
     def bad(workload: Workload) -> BoolArray:
         values = getattr(workload, name)
         if is_constant(values):
             values = values[:1]
-        beyond = (values < column.least) | (values > column.most)
+        beyond = (values < column.least) | (values > column.limit)
         if column.neutral == MISSING:
             beyond &= values != MISSING
         return np.asarray(beyond.any(axis=tuple(range(1, values.ndim))))
@@ -577,7 +577,7 @@ RELATIONS: tuple[tuple[str, Callable[[Workload], BoolArray], str], ...] = (
 #: The same for each number by itself, and for amounts.
 _RULES = (
     *(
-        (name, _within(name, column), f"from {column.least} to {column.most}")
+        (name, _within(name, column), f"from {column.least} to {column.limit}")
         for name, column in COLUMNS.items()
         # Moments may be any, such as the sum of two that a log may have.
         if column.kind == "IntArray" and column.least > -MAX_TIME
@@ -667,11 +667,13 @@ def names_of(header: Iterable[tuple[str, str]], key: str) -> dict[str, str]:
     key
         ``Queue`` or ``Partition``.
     """
-    found: dict[str, str] = {}
-    for number, _, name in (text.partition(" ") for one, text in header if one == key):
+    name_of: dict[str, str] = {}
+    for number, _, name in (
+        text.partition(" ") for header_key, text in header if header_key == key
+    ):
         digits = number.isascii() and number.isdecimal()
         if digits and name.strip() and not name.strip().lstrip("-").isdecimal():
             # As text: a number in a comment may have thousands of digits.
-            found[number.lstrip("0") or "0"] = name.strip()
-    names = list(found.values())
-    return {number: name for number, name in found.items() if names.count(name) == 1}
+            name_of[number.lstrip("0") or "0"] = name.strip()
+    names = list(name_of.values())
+    return {number: name for number, name in name_of.items() if names.count(name) == 1}

@@ -13,7 +13,7 @@ from cpsched.simulation.runtime_models import Recorded, refuse_other_sizes
 
 if TYPE_CHECKING:
     from cpsched.model.allocation import Allocation
-    from cpsched.simulation.arrivals import Arrivals
+    from cpsched.simulation.arrivals import JobStream
     from cpsched.simulation.runtime_models import Parts
     from cpsched.util.types import BoolArray, FloatArray, IntArray
 
@@ -53,7 +53,7 @@ class GpuScaling(Recorded):
             raise ConfigError(f"{sigma} is not between 0 and 10", key="sigma")
         self._sigma = sigma
 
-    def reset(self, arrivals: Arrivals, seed: int) -> None:
+    def reset(self, arrivals: JobStream, seed: int) -> None:
         """
         Draw the factors.
 
@@ -66,12 +66,12 @@ class GpuScaling(Recorded):
         super().reset(arrivals, seed)
         jobs, rows = arrivals.workload, arrivals.workload_row
         self._fewest: IntArray = jobs.per_node[rows]
-        self._most: IntArray = jobs.per_node_max[rows]
+        self._max: IntArray = jobs.per_node_max[rows]
         self._request: IntArray = jobs.request[rows]
-        ranged: BoolArray = self._most > self._fewest
+        ranged: BoolArray = self._max > self._fewest
         for job, kind in np.argwhere(ranged & (self._fewest == 0)).tolist():
             raise ConfigError(
-                f"job {jobs.job_id[rows[job]]} takes 0 to {self._most[job, kind]}"
+                f"job {jobs.job_id[rows[job]]} takes 0 to {self._max[job, kind]}"
                 f" {jobs.resources[kind]} a node: its runtime on 0 says nothing about that on more;"
                 " give ranges that begin at 1, or use the runtime model recorded"
             )
@@ -89,9 +89,9 @@ class GpuScaling(Recorded):
         speeds = []
         for kind in self._kinds[job]:
             units = allocation.units * self._request[job, kind]
-            held = int((allocation.amount[:, kind] - units).min())
+            allocated = int((allocation.amount[:, kind] - units).min())
             # A job alone on its nodes holds all there are, and uses what it can.
-            used = min(held, int(self._most[job, kind]))
+            used = min(allocated, int(self._max[job, kind]))
             speeds.append(Fraction(used, int(self._fewest[job, kind])))
         return min(speeds, default=1)
 

@@ -17,7 +17,7 @@ from cpsched.simulation.runtime_models import Recorded, refuse_other_sizes
 
 if TYPE_CHECKING:
     from cpsched.model.allocation import Allocation
-    from cpsched.simulation.arrivals import Arrivals
+    from cpsched.simulation.arrivals import JobStream
     from cpsched.simulation.runtime_models import Parts
 
 #: On which nodes a sensitive job ran as long as the log says.
@@ -65,7 +65,7 @@ class Locality(Recorded):
         self._beta = beta
         self._reference = 1 - self._alpha if log == CONTIGUOUS else Fraction(1)
 
-    def reset(self, arrivals: Arrivals, seed: int) -> None:
+    def reset(self, arrivals: JobStream, seed: int) -> None:
         """Draw the sensitive jobs."""
         refuse_other_sizes(arrivals, self.name)
         super().reset(arrivals, seed)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from cpsched.dispatch.priority import Fifo, Priority
+from cpsched.dispatch.priority import FifoOrder, Priority
 from cpsched.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from cpsched.util.types import AnyArray
 
 #: Of a weight: points stay far from where floating point ends.
-_MOST_WEIGHT = 1e12
+_MAX_WEIGHT = 1e12
 
 
-class Basic(Fifo):
+class Basic(FifoOrder):
     """
     Slurm's ``priority/basic``: earlier submit first.
 
@@ -43,8 +43,8 @@ class Multifactor(Priority):
 
     def __init__(self, age_weight: float = 1.0, size_weight: float = 1000.0) -> None:
         for name, weight in (("age_weight", age_weight), ("size_weight", size_weight)):
-            if not abs(weight) <= _MOST_WEIGHT:
-                raise ConfigError(f"{name} is {weight:g}, must be within {_MOST_WEIGHT:g} of 0")
+            if not abs(weight) <= _MAX_WEIGHT:
+                raise ConfigError(f"{name} is {weight:g}, must be within {_MAX_WEIGHT:g} of 0")
         self.age_weight = age_weight
         self.size_weight = size_weight
         self.by_age = age_weight >= 0

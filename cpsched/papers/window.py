@@ -16,7 +16,7 @@ from cpsched.cp import cpsat
 from cpsched.dispatch.contract import WaitReason
 from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import frozen
-from cpsched.dispatch.priority import Fifo, make_priority
+from cpsched.dispatch.priority import FifoOrder, make_priority
 from cpsched.errors import check_least
 from cpsched.model.decision import Decision
 from cpsched.papers.priorities import Multifactor
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 #: ``MAX_JOB_COUNT`` of the papers.
 SIZE = 200
-_MOST_POINTS = 2**31
+_MAX_POINTS = 2**31
 #: Statistic: decisions that missed their limit, so that nothing starts and the window is halved.
 WINDOW_HALVED = "window_halved"
 
@@ -48,7 +48,7 @@ class WindowDispatcher(LearningDispatcher):
 
     Parameters
     ----------
-    priority
+    order
         ``basic`` (first come, first served), ``multifactor``, or any other priority.
     window
         How many jobs a decision considers, first by priority.
@@ -68,7 +68,7 @@ class WindowDispatcher(LearningDispatcher):
     #: Which allocator's order of nodes lists follow.
     allocates: ClassVar[str]
 
-    priority: str = "basic"
+    order: str = "basic"
     window: int = SIZE
     interval: int | None = 3
     limit: float = 0.8
@@ -77,9 +77,9 @@ class WindowDispatcher(LearningDispatcher):
         """Check the options."""
         check_least("window", self.window, 1)
         check_least("interval", self.interval, 1, "none")
-        self.priority_rule: Priority = make_priority(self.priority)
+        self.priority_rule: Priority = make_priority(self.order)
         super().__init__(self.priority_rule, allocator=self.allocates)
-        self.limits = cpsat.Limits(deterministic=self.limit)
+        self.limits = cpsat.SolverLimits(deterministic=self.limit)
         #: How many jobs the next and the last decision consider.
         self.size = self.last_size = self.window
 
@@ -181,7 +181,7 @@ def priority_values(priority: Priority, jobs: JobTable, now: int) -> FloatArray:
     for jobs submitted in the same second. A priority with one key gives that key, negated; one
     with several keys gives negated ranks.
     """
-    if isinstance(priority, Fifo):
+    if isinstance(priority, FifoOrder):
         return -np.arange(len(jobs), dtype=np.float64)
     keys = [np.asarray(key, dtype=np.float64) for key in priority.keys(jobs, now)]
     if len(keys) == 1:
@@ -212,5 +212,5 @@ def point_priorities(values: FloatArray) -> IntArray:
     different; differences above ``2^31`` are cut to that.
     """
     raised = values + max(1.0 - float(values.min(initial=1.0)), 0.0)
-    points: IntArray = np.clip(np.rint(raised), 1, _MOST_POINTS).astype(np.int64)
+    points: IntArray = np.clip(np.rint(raised), 1, _MAX_POINTS).astype(np.int64)
     return points

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from cpsched.study.bench.logset import Track
-    from cpsched.study.bench.scores import Entry
+    from cpsched.study.bench.scores import EntryScores
     from cpsched.study.results import RunResult
 
 _AREA, _TAIL, _SLOWDOWN = TRIPLE
@@ -50,7 +50,7 @@ class Scored:
 
     track: Track
     scores: Scores
-    entries: tuple[Entry, ...]
+    entries: tuple[EntryScores, ...]
     bounds: dict[str, float]
     conditions: dict[str, list[str]]
 
@@ -71,8 +71,10 @@ class Scored:
         there = {(run.workload, run.seed) for run in runs}
         beside = [run for run in oracle if (run.workload, run.seed) in there]
         scores = Scores([*runs, *beside], base)
-        bounds = {} if track.run else dict(_bounds(scores, [r for r in runs if r.who == base]))
-        first = {run.workload: run for run in reversed(runs) if run.who == base}
+        bounds = (
+            {} if track.run else dict(_bounds(scores, [r for r in runs if r.configuration == base]))
+        )
+        first = {run.workload: run for run in reversed(runs) if run.configuration == base}
         return cls(
             track=track,
             scores=scores,
@@ -81,7 +83,7 @@ class Scored:
             conditions={log: lines_of_run(_summary(first[log])) for log in scores.logs},
         )
 
-    def name(self, entry: Entry) -> str:
+    def name(self, entry: EntryScores) -> str:
         """Return what an entry is called in tables."""
         dispatcher, predictor = entry.who
         if entry.oracle and self.track.name != "true":
@@ -142,7 +144,7 @@ class Scored:
         if self.scores.friedman is not None:
             yield f"Friedman's test that all are alike: p = {self.scores.friedman:.2g}."
 
-    def _first(self, ranked: Sequence[Entry]) -> Iterator[str]:
+    def _first(self, ranked: Sequence[EntryScores]) -> Iterator[str]:
         """Say who is first, and who is not clearly behind."""
         best, base = ranked[0], self.scores.entries[0][0]
         level = [self.name(one) for one in ranked[1:] if one.is_level]
@@ -219,7 +221,7 @@ def _geometric(values: Sequence[float]) -> float:
     return float("nan") if found is None else found.mean
 
 
-def _rank(entry: Entry) -> str:
+def _rank(entry: EntryScores) -> str:
     if entry.rank is None:
         return "-"
     low_high = "" if entry.interval is None else "\n{:.1f}-{:.1f}".format(*entry.interval)

@@ -26,11 +26,11 @@ from cpsched.simulation.run import Run
 from cpsched.study import scenarios
 from cpsched.study.campaign import carry_out
 from cpsched.study.folder import plain
+from cpsched.study.inputs import prepare
 from cpsched.study.log_study import study_of_log
 from cpsched.study.policies import assumed_of, following
 from cpsched.study.reader import SavedRun, load_run
 from cpsched.study.results import collect
-from cpsched.study.sources import prepare
 from cpsched.study.store import Store
 from cpsched.study.study import Baseline, as_label
 from cpsched.study.tables import make_tables

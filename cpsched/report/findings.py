@@ -19,7 +19,7 @@ from cpsched.util.words import duration
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from cpsched.study.comparisons import Difference
+    from cpsched.study.comparisons import MetricDifference
 
 #: Smaller changes are not mentioned.
 NOTICEABLE = LEAST
@@ -77,7 +77,7 @@ class Against(NamedTuple):
     interval: str = ""
 
     @classmethod
-    def of(cls, one: Difference) -> Self:
+    def of(cls, one: MetricDifference) -> Self:
         """Return a figure of a study's table of differences."""
         shown = BY_COLUMN[one.figure].shown
         ratio = one.ratio if one.ratio is not None else ratio_of(one.value, one.base_value)

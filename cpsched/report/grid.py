@@ -145,7 +145,7 @@ def rows(tables: Tables) -> list[Row]:
         return []
     keys = dict.fromkeys((row.dispatcher, row.predictor) for one in places for row in one.rows)
     several = len({predictor for _, predictor in keys}) > 1
-    first = {run.place: run.workload for run in tables.results.runs}
+    first = {run.case: run.workload for run in tables.results.runs}
     logs = tuple(first[one.place] for one in places)
     if len(set(logs)) < len(logs):
         logs = tuple(one.place for one in places)

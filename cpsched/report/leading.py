@@ -10,7 +10,7 @@ from cpsched.metrics.leading import BY_NAME, LEADING
 from cpsched.metrics.waits import MEANING
 from cpsched.report.findings import lost
 from cpsched.study.comparisons import key_of
-from cpsched.study.results import place_of
+from cpsched.study.results import case_of
 from cpsched.study.verdicts import EQUAL
 from cpsched.util.tables import BEST, WORST, Better, Column, Table
 from cpsched.util.words import counted, escaped, estimate
@@ -19,7 +19,7 @@ from cpsched.util.words import ratio as times
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from cpsched.study.comparisons import Difference
+    from cpsched.study.comparisons import MetricDifference
     from cpsched.study.results import RunKey
     from cpsched.study.tables import Cell, Tables
 
@@ -173,7 +173,7 @@ def leading(tables: Tables) -> list[LeadingRows]:
     bases = {one.base_key for figures in compared.values() for one in figures.values()}
     places: dict[str, list[Mapping[str, Cell]]] = {}
     for row in tables.summary.rows():
-        places.setdefault(place_of(row), []).append(row)
+        places.setdefault(case_of(row), []).append(row)
     found = []
     by_key = {key_of(row): row for rows in places.values() for row in rows}
     for place, rows in places.items():
@@ -185,7 +185,7 @@ def leading(tables: Tables) -> list[LeadingRows]:
 
 def _row(
     row: Mapping[str, Cell],
-    compared: Mapping[str, Difference],
+    compared: Mapping[str, MetricDifference],
     by_key: Mapping[RunKey, Mapping[str, Cell]],
     bases: Collection[RunKey],
 ) -> Leading:
@@ -209,7 +209,7 @@ def _row(
     )
 
 
-def _measured(name: str, value: Cell, against: Difference | None) -> Measured:
+def _measured(name: str, value: Cell, against: MetricDifference | None) -> Measured:
     if against is None:
         return Measured(name=name, value=_number(value))
     return Measured(
@@ -226,7 +226,7 @@ def _number(value: Cell) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 
 
-def _against(compared: Sequence[Difference]) -> str:
+def _against(compared: Sequence[MetricDifference]) -> str:
     """Return in words what the ratios refer to."""
     if not compared:
         return ""
@@ -349,7 +349,7 @@ def _legend(found: LeadingRows, *, scenarios: bool) -> Iterator[str]:
         same.append(f"allocator: {rows[0].allocator}")
     same.append(f"waits: {MEANING}")
     if any(row.figures[-1].value is not None for row in rows):
-        same.append("core use: in the steady window")
+        same.append("utilization: in the steady window")
     yield "; ".join(same)
     if parts := list(_of_marks(found)):
         yield "; ".join(parts)

@@ -28,9 +28,9 @@ def never_started(tables: Tables, place: str) -> Iterator[str]:
 
     Lines that hold for all dispatchers come once, others for each dispatcher's first repetition.
     """
-    runs = [run for run in tables.results.runs if run.place == place]
-    first = {run.who: run for run in reversed(runs)}
-    lines = {run.who: list(_of_run(run)) for run in reversed(first.values())}
+    runs = [run for run in tables.results.runs if run.case == place]
+    first = {run.configuration: run for run in reversed(runs)}
+    lines = {run.configuration: list(_of_run(run)) for run in reversed(first.values())}
     told = [one for one in lines.values() if one]
     same = len(told) == len(lines) and all(one == told[0] for one in told)
     for (dispatcher, _), (head, *reasons) in ((who, one) for who, one in lines.items() if one):

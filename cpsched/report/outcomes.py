@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from cpsched.metrics.outcomes import EXCLUDED, in_words
 from cpsched.study.measures import figures_of
-from cpsched.study.results import place_of
+from cpsched.study.results import case_of
 from cpsched.util.words import counted, escaped, estimate
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def outcome_lines(
     never
         Kinds that are said elsewhere for each run.
     """
-    rows = [row for row in tables.outcomes.rows() if place_of(row) == place]
+    rows = [row for row in tables.outcomes.rows() if case_of(row) == place]
     who = _runs_at(tables, place)
     left_out = (_COMPLETED, *never)
     names = [one for one in dict.fromkeys(row["outcome"] for row in rows) if one not in left_out]
@@ -100,14 +100,14 @@ def loads(tables: Tables, place: str) -> list[Load]:
     who = _runs_at(tables, place)
     groups: dict[Shares, list[tuple[str, str]]] = {}
     for row in tables.summary.rows():
-        if place_of(row) == place and (shares := load_shares(row)):
+        if case_of(row) == place and (shares := load_shares(row)):
             groups.setdefault(shares, []).append((row["dispatcher"], row["predictor"]))
     return [Load(shares, _named(some, who)) for shares, some in groups.items()]
 
 
 def load_lines(tables: Tables, place: str) -> Iterator[str]:
     """Yield offered load and utilization at a place, and what a load above 100 % means."""
-    rows = [row for row in tables.summary.rows() if place_of(row) == place]
+    rows = [row for row in tables.summary.rows() if case_of(row) == place]
     found = loads(tables, place)
     parts = []
     for load in found:
@@ -138,7 +138,7 @@ def _of_load(shares: Shares, rows: Sequence[Mapping[str, Any]]) -> str:
 def _runs_at(tables: Tables, place: str) -> list[tuple[str, str]]:
     """Return dispatcher and predictor of the runs at a place, each once."""
     rows = tables.summary.rows()
-    return [(row["dispatcher"], row["predictor"]) for row in rows if place_of(row) == place]
+    return [(row["dispatcher"], row["predictor"]) for row in rows if case_of(row) == place]
 
 
 def load_shares(row: Mapping[str, Any]) -> Shares:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cpsched.report.findings import Claim
 from cpsched.report.grid import LONGEST, QUALITY, WAIT, rows, tables_of
 from cpsched.report.leading import leading
-from cpsched.report.overviews import Overview
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -15,13 +14,33 @@ if TYPE_CHECKING:
     from cpsched.report.grid import Row
     from cpsched.study.paired import Estimate
     from cpsched.study.tables import Tables
+    from cpsched.util.tables import Table
 
 
-def overview(tables: Tables) -> Overview | None:
-    """Return what leads a comparison on several logs; None for one log, and for scenarios."""
+class Overview(NamedTuple):
+    """
+    What leads, before the results on each log.
+
+    Attributes
+    ----------
+    sentences
+        The finding over all logs.
+    tables
+        Each with its title as caption.
+    data
+        The same for programs: plain JSON types.
+    """
+
+    sentences: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
+    data: Any = None
+
+
+def overview(tables: Tables) -> Overview:
+    """Return what leads a comparison on several logs; empty for one log, and for scenarios."""
     found = rows(tables)
     if not found:
-        return None
+        return Overview()
     base = next(filter(None, (place.against for place in leading(tables))), "the baseline")
     return Overview(
         sentences=tuple(_sentences(found, base)),

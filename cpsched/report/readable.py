@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cpsched.metrics.groups import SIZES
-from cpsched.study.comparisons import Difference
+from cpsched.study.comparisons import MetricDifference
 from cpsched.study.folder import slug
 from cpsched.study.measures import OF_ALL, OF_JOBS, OF_SIZES, TAIL, Measure
-from cpsched.study.results import place_of
+from cpsched.study.results import case_of
 from cpsched.util.tables import Column, Number, Table, decimals_for
 from cpsched.util.words import duration
 
@@ -195,7 +195,7 @@ def _places(rows: Rows) -> list[tuple[str, list[Row]]]:
     """Return the rows of each workload and system."""
     found: dict[str, list[Row]] = {}
     for row in rows.rows():
-        found.setdefault(place_of(row), []).append(row)
+        found.setdefault(case_of(row), []).append(row)
     return list(found.items())
 
 
@@ -285,7 +285,7 @@ def _of_figure(rows: Sequence[Row], chosen: Sequence[Row], figure: str) -> list[
 
 def _base(row: Row) -> str:
     """Return what a row is compared with, with its allocator where that is another."""
-    name, placing = Difference(row).base_name, row["base_allocator"]
+    name, placing = MetricDifference(row).base_name, row["base_allocator"]
     return name if placing in (None, row["allocator"]) else f"{name} ({placing})"
 
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from cpsched.report.findings import ratio_of, span
-from cpsched.study.results import place_of
+from cpsched.study.results import case_of
 from cpsched.util.words import counted
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _NAMED = re.compile(r"\b(queue|partition|account|user|qos)[=.]([\w-]+)")
 _MEANS = {
     "closely": "",
     "roughly": ": take directions and large differences from it, not numbers",
-    "not": ", so all this is of the simulated machine, not of the site",
+    "not": ", so all this is of the simulated system, not of the site",
 }
 
 
@@ -34,7 +34,7 @@ def misfit(run: RunResult) -> str:
         return ""
     mean, peak, over = (f"{100 * use[name]:,.0f} %" for name in ("mean", "peak", "over"))
     return (
-        "the log and the machine do not fit: by their own starts the jobs that can run here used"
+        "the log and the system do not fit: by their own starts the jobs that can run here used"
         f" {mean} of its cores on average ({peak} at the peak, above 100 % for {over} of the time),"
         " so nothing here says what the site would have seen"
     )
@@ -42,18 +42,18 @@ def misfit(run: RunResult) -> str:
 
 def reproduced(tables: Tables, place: str) -> Iterator[str]:
     """Say whether the baseline at a place reproduces the record, and the log fits the machine."""
-    run = next(run for run in tables.results.runs if run.place == place)
+    run = next(run for run in tables.results.runs if run.case == place)
     if wrong := misfit(run):
         # Whether waits are alike means nothing then.
         yield wrong
         return
-    row = next((one for one in tables.record.rows() if place_of(one) == place), None)
+    row = next((one for one in tables.record.rows() if case_of(one) == place), None)
     if row is not None:
-        how = {"not": "does not reproduce the record"}.get(
-            row["reproduced"], f"reproduces the record {row['reproduced']}"
+        how = {"not": "does not reproduce the recorded waits"}.get(
+            row["reproduced"], f"reproduces the recorded waits {row['reproduced']}"
         )
         name = "the baseline" if tables.results.by_group else row["dispatcher"]
-        several = len({one.seed for one in tables.results.runs if one.place == place}) > 1
+        several = len({one.seed for one in tables.results.runs if one.case == place}) > 1
         which = "; the first repetition" if several else ""
         yield f"{name} {how} ({_waits(row)}{which}){_MEANS[row['reproduced']]}"
     elif tables.results.by_group:
@@ -62,9 +62,9 @@ def reproduced(tables: Tables, place: str) -> Iterator[str]:
 
 def not_reproduced(tables: Tables, place: str = "") -> list[str]:
     """Return why runs say nothing of the site; by default those of the first place."""
-    place = place or tables.results.runs[0].place
-    run = next(run for run in tables.results.runs if run.place == place)
-    rows = [row for row in tables.record.rows() if place_of(row) == place]
+    place = place or tables.results.runs[0].case
+    run = next(run for run in tables.results.runs if run.case == place)
+    rows = [row for row in tables.record.rows() if case_of(row) == place]
     bad = misfit(run) or any(row["kind"] == "all" and row["reproduced"] == "not" for row in rows)
     return list(reproduced(tables, place)) if bad else []
 
@@ -76,7 +76,7 @@ def of_groups(tables: Tables, changes: Iterable[str], most: tuple[str, str] | No
         # It is said of all jobs already.
         return ""
     return "".join(
-        f"; of {row['kind']} {row['group']} the record is not reproduced ({_waits(row)})"
+        f"; of {row['kind']} {row['group']} the recorded waits are not reproduced ({_waits(row)})"
         for row in tables.record.rows()
         if row["reproduced"] == "not"
         and ((row["kind"].lower(), row["group"]) in named or (row["kind"], row["group"]) == most)
@@ -94,7 +94,7 @@ def _waits(row: dict[str, Any]) -> str:
     lag = f" with {row['lag_s']} s from decision to start" if row["lag_s"] else ""
     near = f"{100 * row['within_10_min']:.0f} %"
     never = row.get("never_started", 0)
-    lost = f", {counted(never, 'job')} that ran in the record can never start" if never else ""
+    lost = f", {counted(never, 'job')} that ran as recorded can never start" if never else ""
     return (
         f"mean wait from submit simulated {simulated}{lag}, recorded {recorded}; {near} of the jobs"
         f" start within ten minutes of their recorded start{lost}"

@@ -42,7 +42,7 @@ def queue(run: Run) -> Figure:
 
 def use(run: Run, resource: str = "core") -> Figure:
     """Return the share of a resource that jobs held over time."""
-    return _of_jobs(run, " use over time", resource)
+    return _of_jobs(run, " utilization over time", resource)
 
 
 def schedule(run: Run) -> Figure:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from cpsched.report.findings import Against, Change, Claim, lost, ratio_of, span
-from cpsched.report.overviews import overview
+from cpsched.report.overview import overview
 from cpsched.report.record import not_reproduced, of_groups
 from cpsched.study.comparisons import key_of
 from cpsched.study.gains import NOTICED
-from cpsched.study.results import place_of
+from cpsched.study.results import case_of
 from cpsched.study.verdicts import ONE_RUN, is_of_log
 from cpsched.util.spec import build
 from cpsched.util.types import JobType
@@ -33,10 +33,10 @@ Changes = dict["RunKey", Change]
 #: machine busy; slowdown is what most users notice.
 QUALITY, LONGEST = "bounded_slowdown_mean", "wait_max_s"
 #: What is added for repetitions, where nobody knows who reads it.
-SEVERAL_SEEDS = "several seeds"
+SEVERAL_SEEDS = "several repetitions"
 #: Added where intervals are over the days of the log.
 _TOO_NARROW = (
-    "Intervals are over the days of the log; on a machine whose queue never empties for weeks, they"
+    "Intervals are over the days of the log; on a system whose queue never empties for weeks, they"
     " hold the truth less often than in 95 % of cases."
 )
 _SHORT = (
@@ -85,7 +85,7 @@ def conclusions(tables: Tables, repeat: str = SEVERAL_SEEDS) -> list[str]:
     Parameters
     ----------
     repeat
-        What whoever reads it adds for repetitions, in the words of the front end: ``--seeds 5``.
+        What whoever reads it adds for repetitions, in the words of the front end: ``--repeat 5``.
     """
     found = findings(tables, repeat)
     if len(found) < 2:
@@ -108,8 +108,8 @@ def findings(tables: Tables, repeat: str = SEVERAL_SEEDS) -> list[Finding]:
     for place, changes in _changes(tables).items():
         real = {key: one for key, one in changes.items() if key not in knowing} or changes
         unlike = (
-            f"{tables.results.baseline.dispatcher} does not reproduce the record, so this is of the"
-            " simulated machine, not the site."
+            f"{tables.results.baseline.dispatcher} does not reproduce the recorded waits, so this"
+            " is of the simulated system, not the site."
         )
         sentences = [unlike] if not_reproduced(tables, place) else []
         sentences += [*_of_dispatchers(tables, real, repeat), *_front(tables, place)]
@@ -207,7 +207,7 @@ def _unconfirmed(repeat: str) -> str:
     """Say what one run each is worth, and what confirms it."""
     return (
         "One run each confirms no difference, because moving submits by seconds can change as much:"
-        f" repeat with {repeat} to confirm."
+        f" use {repeat} to confirm."
     )
 
 
@@ -244,7 +244,7 @@ def _front(tables: Tables, place: str) -> Iterator[str]:
     rows = [
         row
         for row in tables.summary.rows()
-        if place_of(row) == place and row["on_front"] is not None
+        if case_of(row) == place and row["on_front"] is not None
     ]
     rows = [row for row in rows if not row["knows_runtimes"]] or rows
     if all(row["repetitions"] < _FEWEST for row in rows):

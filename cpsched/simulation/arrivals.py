@@ -50,7 +50,7 @@ class Block(NamedTuple):
     brings: BoolArray
 
 
-class Arrivals:
+class JobStream:
     """
     The jobs of a fitted workload that can run, in submit order.
 
@@ -118,10 +118,10 @@ class Arrivals:
         #: Jobs whose limit of switches passes: they bring the request that is left then, too.
         relaxes = (jobs.max_switches > 0) & (jobs.switch_wait != MISSING)
         self.relaxes = bool(relaxes.any())
-        self._shapes, shape_of, most = map(put_away, _shapes_of(jobs, classes, relaxes))
+        self._shapes, shape_of, max_units = map(put_away, _shapes_of(jobs, classes, relaxes))
         labels = {label: getattr(jobs, label).in_order() for label in LABELS}
         self._labels = {label: column.values for label, column in labels.items()}
-        numbers = [most, *(column.codes for column in labels.values())]
+        numbers = [max_units, *(column.codes for column in labels.values())]
         #: Where something comes that no job before had, and the highest numbers in use then.
         brings = np.zeros(len(jobs), dtype=np.bool_)
         for column in numbers:
@@ -142,7 +142,7 @@ class Arrivals:
         self._expected = np.array([-1 if wait is None else wait for wait in waits], dtype=np.int64)
         self._block = Block(0, 0, np.zeros((0, c.NUM_SUBMIT), dtype=np.int64), brings[:0])
 
-    def followed_by(self, like: IntArray, submit: IntArray, runtime: IntArray) -> Arrivals:
+    def followed_by(self, like: IntArray, submit: IntArray, runtime: IntArray) -> JobStream:
         """
         Return these arrivals, and copies of some of them that come later.
 
@@ -190,9 +190,9 @@ class Arrivals:
     @cached_property
     def dependents(self) -> tuple[IntArray, IntArray]:
         """Jobs by the one they depend on, and where those of each begin and the last end."""
-        found = np.argsort(self.dependency, kind="stable")
-        bounds = np.searchsorted(self.dependency, np.arange(len(self) + 1), sorter=found)
-        return found, bounds
+        order = np.argsort(self.dependency, kind="stable")
+        bounds = np.searchsorted(self.dependency, np.arange(len(self) + 1), sorter=order)
+        return order, bounds
 
     @property
     def num_classes(self) -> int:

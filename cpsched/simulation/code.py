@@ -210,14 +210,18 @@ class _Search:
         own = spec is not None and not (_is_standard(spec) or _is_installed(spec))
         if not own or spec is None or spec.submodule_search_locations is None:
             return
-        below = [one for one in wanted.names if one != "*"]
+        below = [module for module in wanted.names if module != "*"]
         if "*" in wanted.names:
-            below += [one.name for one in pkgutil.iter_modules(spec.submodule_search_locations)]
+            below += [
+                module.name for module in pkgutil.iter_modules(spec.submodule_search_locations)
+            ]
         if not below and spec.origin is None:
             self.unknown.add(
                 f"{label} imports the folder {name}, without saying which of its modules"
             )
-        self._left.extend(full for one in below if _spec_of(full := f"{name}.{one}") is not None)
+        self._left.extend(
+            full for module in below if _spec_of(full := f"{name}.{module}") is not None
+        )
 
 
 def _modules_named(text: str) -> Iterator[str]:
@@ -249,9 +253,9 @@ def _spec_of(name: str) -> ModuleSpec | None:
             return None
     for finder in sys.meta_path:
         find = getattr(finder, "find_spec", None)
-        found = None if find is None else find(name, path, None)
-        if found is not None:
-            return found  # type: ignore[no-any-return]
+        module_spec = None if find is None else find(name, path, None)
+        if module_spec is not None:
+            return module_spec  # type: ignore[no-any-return]
     return None
 
 

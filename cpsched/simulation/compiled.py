@@ -15,7 +15,7 @@ import numpy as np
 
 from cpsched.dispatch.backfilling import Conservative, Easy
 from cpsched.dispatch.priority import WithDemand
-from cpsched.dispatch.rules import Fifo, Prb
+from cpsched.dispatch.rules import Fifo, Greedy
 from cpsched.errors import DispatchError
 from cpsched.kernels import event_loop
 from cpsched.model.jobstore import JobStore
@@ -25,7 +25,7 @@ from cpsched.model.schedule import JobOutcome
 if TYPE_CHECKING:
     from cpsched.dispatch.contract import Dispatcher
     from cpsched.engine.cluster import Cluster
-    from cpsched.simulation.arrivals import Arrivals, Block
+    from cpsched.simulation.arrivals import Block, JobStream
     from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
     from cpsched.util.types import FloatArray, IntArray
 
@@ -36,7 +36,7 @@ _EVENTS = 6
 #: A call of the loop takes about this many seconds, so that its overhead is negligible.
 _SECONDS = 0.1
 _FIRST_DECISIONS = 1024
-_BUILT_IN = (Fifo, Prb, Easy, Conservative)
+_BUILT_IN = (Fifo, Greedy, Easy, Conservative)
 _ENDS = int(JobOutcome.COMPLETED), int(JobOutcome.TIMEOUT)
 _OUTCOMES = (
     *(int(JobOutcome.NOT_ENDED), int(JobOutcome.COMPLETED), int(JobOutcome.CANCELLED)),
@@ -48,7 +48,7 @@ def rule_of(dispatcher: Dispatcher) -> np.int64 | np.int32 | np.int8 | None:
     """Return the rule by which the compiled loop does what a dispatcher does, None for none."""
     # What derives from a built-in dispatcher may decide differently.
     if isinstance(dispatcher, _BUILT_IN) and type(dispatcher) in _BUILT_IN:
-        ranks = isinstance(dispatcher, Prb) or dispatcher.in_queue_order
+        ranks = isinstance(dispatcher, Greedy) or dispatcher.in_queue_order
         goes_on = ranks and not dispatcher.allocator.looks_at_jobs
         return dispatcher.rule if goes_on else None
     return None
@@ -78,7 +78,7 @@ class CompiledLoop:
 
     def __init__(
         self,
-        arrivals: Arrivals,
+        arrivals: JobStream,
         cluster: Cluster,
         start_time: IntArray,
         end_time: IntArray,
@@ -103,7 +103,7 @@ class CompiledLoop:
         self._events = np.zeros((many, 3), dtype=np.int64)
         self._wakes = np.zeros(MOST_WAKES, dtype=np.int64)
         self._holds = None if self.own is None else self._holds_of(arrivals)
-        priority = cluster.dispatcher.priority if isinstance(cluster.dispatcher, Prb) else None
+        priority = cluster.dispatcher.priority if isinstance(cluster.dispatcher, Greedy) else None
         self._ranks = priority if isinstance(priority, WithDemand) else None
         self._demand = np.zeros(0 if self._ranks is None else len(arrivals))
         self._known = 0
@@ -204,7 +204,7 @@ class CompiledLoop:
         self._allocations.take_back(counters)
         return found
 
-    def _holds_of(self, arrivals: Arrivals) -> event_loop.Holds:
+    def _holds_of(self, arrivals: JobStream) -> event_loop.Holds:
         """Return why jobs may not start yet, and when they are cancelled."""
         return event_loop.Holds(
             *(np.ascontiguousarray(arrivals.begin), np.ascontiguousarray(arrivals.cancel)),

@@ -18,7 +18,7 @@ from cpsched.errors import ConfigError
 from cpsched.simulation.code import NAMED, code_of, distribution_of, source_digest
 from cpsched.simulation.settings import RULES, Settings
 from cpsched.util import registry
-from cpsched.util.spec import Spec, files_of, is_class, resolved, spec_of, whole
+from cpsched.util.spec import Spec, expand, files_of, is_class, resolved, spec_of
 from cpsched.util.versions import versions
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def identify(
         "system": system,
         "dispatcher": seen.component("dispatchers", _needed("dispatchers", dispatcher)),
         "predictor": seen.component("predictors", _needed("predictors", predictor)),
-        **{name: seen.component(*one) for name, one in named.items()},
+        **{name: seen.component(*reference) for name, reference in named.items()},
         "readers": [seen.reader(group, text) for group, text in readers],
         # The file of a table is known by its content.
         "settings": asdict(replace(settings, outages=named["outages"][1].name)),
@@ -138,7 +138,7 @@ class _Seen:
 
     def code(self, group: str, name: str) -> str:
         """Return the code of what is registered under a name, or of a class."""
-        entry = registry.entry(group, whole(group, Spec(name)).name)
+        entry = registry.entry(group, expand(group, Spec(name)).name)
         assert entry is not None
         code = code_of(entry.target.partition(":")[0])
         for reason in code.unknown:

@@ -149,7 +149,7 @@ class _Reader(ast.NodeVisitor):
     def _import_call(self, node: ast.Call, name: str) -> None:
         """Note an import by a function, whose argument may be computed."""
         given = node.args[0] if node.args else None
-        given = given or next((one.value for one in node.keywords if one.arg == "name"), None)
+        given = given or next((word.value for word in node.keywords if word.arg == "name"), None)
         if not (isinstance(given, ast.Constant) and isinstance(given.value, str)):
             self._note(node, f"imports a module of a computed name ({name})")
             return
@@ -191,7 +191,9 @@ def _aliases(tree: ast.AST) -> dict[str, str]:
     names: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            names |= {one.asname: one.name for one in node.names if one.asname}
+            names |= {alias.asname: alias.name for alias in node.names if alias.asname}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names |= {one.asname or one.name: f"{node.module}.{one.name}" for one in node.names}
+            names |= {
+                alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names
+            }
     return {name: full.removeprefix("builtins.") for name, full in names.items()}

@@ -54,7 +54,7 @@ class NoOutages:
         return Outages.none()
 
 
-class DrawnOutages:
+class RandomOutages:
     """
     Every node fails by itself now and then.
 
@@ -68,7 +68,7 @@ class DrawnOutages:
         Mean seconds that it is down.
     """
 
-    name: ClassVar[str] = "drawn"
+    name: ClassVar[str] = "random"
 
     def __init__(self, mtbf: int = 365 * 86400, repair: int = 14400) -> None:
         check_range("mtbf", mtbf, 1, _LONGEST)
@@ -77,15 +77,15 @@ class DrawnOutages:
 
     def outages(self, names: Sequence[str], first: int, last: int, seed: int) -> Outages:
         """Draw them, node by node."""
-        found: list[tuple[int, int, int]] = []
+        intervals: list[tuple[int, int, int]] = []
         for node, stream in enumerate(np.random.SeedSequence(seed).spawn(len(names))):
             rng = np.random.default_rng(stream)
             now = first + 1 + int(rng.exponential(self._mtbf))
             while now < last:
                 up = now + 1 + int(rng.exponential(self._repair))
-                found.append((node, now, up))
+                intervals.append((node, now, up))
                 now = up + 1 + int(rng.exponential(self._mtbf))
-        return Outages.of(found)
+        return Outages.of(intervals)
 
 
 class OutageDuring:
@@ -164,10 +164,10 @@ class OutageTable:
                         f" {', '.join(_COLUMNS)}, and may have {_KNOWN}",
                         where=self._file,
                     )
-                found = [self._row(row, rows.line_num, node_of) for row in rows]
+                intervals = [self._row(row, rows.line_num, node_of) for row in rows]
         except (OSError, UnicodeDecodeError, csv.Error) as error:
             raise ConfigError(f"cannot be read: {error}", where=self._file) from None
-        outages = Outages.of([row[:3] for row in found], [row[3] for row in found])
+        outages = Outages.of([row[:3] for row in intervals], [row[3] for row in intervals])
         again = outages.overlap()
         if again is not None:
             raise ConfigError(

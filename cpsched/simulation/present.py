@@ -19,7 +19,7 @@ from cpsched.model.arrays import immutable
 from cpsched.model.jobtable import JobTable
 from cpsched.model.prediction import Prediction, RuntimePredictor
 from cpsched.model.schedule import JobOutcome, Outages
-from cpsched.simulation.arrivals import Arrivals
+from cpsched.simulation.arrivals import JobStream
 from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
 from cpsched.simulation.simulate import simulator_of
 from cpsched.simulation.simulator import Phase
@@ -41,7 +41,7 @@ _END, _RELEASE = int(Phase.END), int(Phase.RELEASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Coming:
+class FutureJobs:
     """
     Jobs that may come; m of them.
 
@@ -261,7 +261,7 @@ class Present:
         changed = replace(self.jobs, workload=workload.with_columns(**new))
         return replace(self, jobs=changed, state=state)
 
-    def future(self, runtime: IntArray, coming: Coming) -> Simulator:
+    def future(self, runtime: IntArray, future_jobs: FutureJobs) -> Simulator:
         """
         Return a simulation that continues from here.
 
@@ -270,39 +270,39 @@ class Present:
         runtime
             Runtimes in seconds, shape ``(K,)``; of running jobs, more than the elapsed time. Those
             of ended jobs do not matter.
-        coming
+        future_jobs
             Arriving jobs.
         """
         arrivals = self._arrivals.followed_by(
-            coming.like, coming.submit, np.concatenate([runtime, coming.runtime])
+            future_jobs.like, future_jobs.submit, np.concatenate([runtime, future_jobs.runtime])
         )
-        simulator = self._built(arrivals, coming)
-        simulator.restore(self._restored(simulator, len(coming.like)))
+        simulator = self._built(arrivals, future_jobs)
+        simulator.restore(self._restored(simulator, len(future_jobs.like)))
         return simulator
 
     @cached_property
-    def _arrivals(self) -> Arrivals:
-        return Arrivals(self.jobs)
+    def _arrivals(self) -> JobStream:
+        return JobStream(self.jobs)
 
-    def _built(self, future: Arrivals, coming: Coming) -> Simulator:
+    def _built(self, future: JobStream, future_jobs: FutureJobs) -> Simulator:
         store = self.cluster.machine.store
-        told = store.columns[: len(self), c.RANKING_ESTIMATE : c.NUM_SUBMIT]
+        estimates = store.columns[: len(self), c.RANKING_ESTIMATE : c.NUM_SUBMIT]
         predictor: str | RuntimePredictor = "requested"
         more = store.quantiles is not None or store.ends_within is not None
-        if more or (told != self.table.requested_time[:, None]).any():
-            predictor = _AsBefore(store, coming.like, len(self))
+        if more or (estimates != self.table.requested_time[:, None]).any():
+            predictor = _AsBefore(store, future_jobs.like, len(self))
         # The compiled loop can continue only with these.
         recorders = AllocationRecorder(len(self.jobs.system.resources)), DecisionRecorder()
         return simulator_of(
             future, self.dispatcher, predictor, self.settings, recorders, self.outages
         )
 
-    def _restored(self, future: Simulator, num_coming: int) -> dict[str, Any]:
+    def _restored(self, future: Simulator, num_future: int) -> dict[str, Any]:
         """Return the present as the state of a simulation with a future."""
         saved = dict(self.state)
         for name in ("start_time", "end_time", "outcome"):
             nothing = JobOutcome.NOT_ENDED if name == "outcome" else MISSING
-            more = np.full(num_coming, int(nothing), dtype=np.int64)
+            more = np.full(num_future, int(nothing), dtype=np.int64)
             saved[name] = np.concatenate([saved[name], more])
         work = future.work
         if self.work is not None:

@@ -210,10 +210,10 @@ class DecisionRecorder(Observer):
         Where a solver was called, also those in the solver (``solve_``) and those around it
         (``build_``: models, above all) of the decisions that called it.
         """
-        found = _spread_of("decision", self._seconds)
+        timings = _spread_of("decision", self._seconds)
         if self._solver:
-            found |= _spread_of("solve", self._solver) | _spread_of("build", self._around)
-        return found
+            timings |= _spread_of("solve", self._solver) | _spread_of("build", self._around)
+        return timings
 
 
 def _spread_of(name: str, values: array[float]) -> dict[str, float]:

@@ -124,12 +124,12 @@ class Run:
 
     def __repr__(self) -> str:
         waits = self._waits()
-        told = "none ran to an end"
+        summary = "none ran to an end"
         if len(waits):
             mean, longest = duration(float(waits.mean())), duration(int(waits.max()))
-            told = f"mean wait {mean}, longest {longest}"
+            summary = f"mean wait {mean}, longest {longest}"
         number = counted(len(self.schedule.workload), "job")
-        return f"<{type(self).__name__} {self._title()}: {number}, {told}>"
+        return f"<{type(self).__name__} {self._title()}: {number}, {summary}>"
 
     def _repr_html_(self) -> str:
         """Return the leading figures as a small table, for notebooks."""
@@ -162,8 +162,8 @@ def schedule_of(fitted: Fitted, simulator: Simulator, allocations: AllocationRec
             full[rows[: len(values)]] = values
         else:
             move(values, full)
-        kept: IntArray = put_away(full)
-        return kept
+        column: IntArray = put_away(full)
+        return column
 
     outcome = by_row(simulator.outcome)
     outcome[outcome == MISSING] = JobOutcome.REJECTED

@@ -14,7 +14,7 @@ from cpsched.util.types import JobType
 
 if TYPE_CHECKING:
     from cpsched.model.allocation import Allocation
-    from cpsched.simulation.arrivals import Arrivals
+    from cpsched.simulation.arrivals import JobStream
     from cpsched.util.types import IntArray
 
 
@@ -30,7 +30,7 @@ class RuntimeModel(Protocol):
     It does not change after ``reset``, so a simulation can continue from a checkpoint.
     """
 
-    def reset(self, arrivals: Arrivals, seed: int) -> None:
+    def reset(self, arrivals: JobStream, seed: int) -> None:
         """
         Receive the jobs of a simulation, before any other call.
 
@@ -76,7 +76,7 @@ class Recorded:
 
     name: ClassVar[str] = "recorded"
 
-    def reset(self, arrivals: Arrivals, seed: int) -> None:  # noqa: ARG002
+    def reset(self, arrivals: JobStream, seed: int) -> None:  # noqa: ARG002
         """Read the recorded runtimes."""
         self._work = plain(arrivals.runtime)
         #: Preferred units and serial share of the jobs whose size may change.
@@ -85,7 +85,7 @@ class Recorded:
         for job in np.flatnonzero(arrivals.job_type != JobType.RIGID).tolist():
             self._sizes[job] = int(units[job]), int(serial[job])
 
-    def _serial(self, arrivals: Arrivals) -> IntArray:
+    def _serial(self, arrivals: JobStream) -> IntArray:
         return arrivals.serial
 
     def work(self, job: int) -> int:
@@ -122,12 +122,12 @@ class Amdahl(Recorded):
         check_range("serial", serial, 0, 1)
         self._share = round(serial * MILLION)
 
-    def _serial(self, arrivals: Arrivals) -> IntArray:
+    def _serial(self, arrivals: JobStream) -> IntArray:
         share: IntArray = constant(self._share, arrivals.serial.shape)
         return share
 
 
-def refuse_other_sizes(arrivals: Arrivals, name: str) -> None:
+def refuse_other_sizes(arrivals: JobStream, name: str) -> None:
     """
     Check that no job's size may change, for a model without size changes.
 

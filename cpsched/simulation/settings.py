@@ -22,7 +22,7 @@ _AS_IN_LOG = "none"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class SettingSpec:
     """
     What a setting may be.
 
@@ -40,6 +40,8 @@ class Rule:
         The registry group of what it names.
     parser
         What reads it (``module:name``), where it is ``KEY=VALUE,...``.
+    flag
+        The name of its option, where it is not the setting's own.
     """
 
     help: str
@@ -48,6 +50,7 @@ class Rule:
     choices: tuple[str, ...] = ()
     group: str = ""
     parser: str = ""
+    flag: str = ""
 
     def checked(self, text: str, folder: Path) -> str:
         """
@@ -69,7 +72,7 @@ class Rule:
 
 
 def _setting(default: Any, **rule: Any) -> Any:
-    return field(default=default, metadata={"rule": Rule(**rule)})
+    return field(default=default, metadata={"rule": SettingSpec(**rule)})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,11 +90,11 @@ class Settings:
         that is mapped already, the mapping decided that, and a finished run's settings say how.
     restarts
         Which jobs may be restarted, ``share=0.5,cost=30,checkpoint=600`` (see
-        :class:`~cpsched.systems.mapping.settings.Restarts`); ``none``: as the log says. As for
-        ``enforce_limits``, the mapping decides it.
+        :class:`~cpsched.systems.mapping.settings.RestartOptions`); ``none``: as the log says.
+        As for ``enforce_limits``, the mapping decides it.
     malleable
         Which jobs may change size, ``share=0.5,least=0.5,most=2`` (see
-        :class:`~cpsched.systems.mapping.settings.Malleable`); likewise.
+        :class:`~cpsched.systems.mapping.settings.MalleableOptions`); likewise.
     runtime_model
         Specification of how long jobs run, see
         :class:`~cpsched.simulation.runtime_models.RuntimeModel`.
@@ -103,24 +106,28 @@ class Settings:
     overrun: str = _setting(
         "kill",
         choices=("kill", "extend"),
-        help="At the requested time: kill the job, or extend it (run on as recorded).",
+        help="Jobs at their requested time.",
     )
     correction: str = _setting(
         "requested",
         choices=("requested", "double"),
+        flag="estimate-correction",
         help="Expected end of a job that outlives its prediction.",
     )
     dispatch_interval: int | None = _setting(
         None, metavar="S", help="Dispatch only at multiples of S seconds."
     )
     enforce_limits: bool = _setting(
-        True, usual="yes", help="Reject jobs that ask for more time than their queue allows."
+        True,
+        usual="yes",
+        flag="enforce-time-limits",
+        help="Reject jobs above a queue's limit, or not.",
     )
     restarts: str = _setting(
         _AS_IN_LOG,
         usual="from the log",
         metavar="KEY=VALUE,...",
-        parser="cpsched.systems.mapping.settings:Restarts",
+        parser="cpsched.systems.mapping.settings:RestartOptions",
         help="Jobs that may be killed and restarted, such as share=0.5,cost=30: share (of jobs),"
         " cost (seconds a restart costs), checkpoint (seconds between two).",
     )
@@ -128,7 +135,7 @@ class Settings:
         _AS_IN_LOG,
         usual="from the log",
         metavar="KEY=VALUE,...",
-        parser="cpsched.systems.mapping.settings:Malleable",
+        parser="cpsched.systems.mapping.settings:MalleableOptions",
         help="Jobs that may change size, such as share=0.5,most=2: share (of the jobs), least and"
         " most (units, as multiples of what a job asks for), kind (moldable, malleable, evolving),"
         " serial (share of the work that units cannot share), cost (seconds a change of size"
@@ -143,7 +150,7 @@ class Settings:
     outages: str = _setting(
         "none",
         group="outages",
-        help="Node outages: table:file=CSV, or drawn:mtbf=S,repair=S (cpsched list outages).",
+        help="Node outages: table:file=CSV, or random:mtbf=S,repair=S (cpsched list outages).",
     )
     seed: int = 0
 
@@ -154,9 +161,15 @@ class Settings:
 
 
 #: The settings that a study file and the command line may give, by name.
-RULES: Mapping[str, Rule] = {
+RULES: Mapping[str, SettingSpec] = {
     one.name: one.metadata["rule"] for one in fields(Settings) if "rule" in one.metadata
 }
+
+
+def option_of(name: str) -> str:
+    """Return the option of the command line that gives a setting."""
+    flag = RULES[name].flag if name in RULES else ""
+    return f"--{flag or name.replace('_', '-')}"
 
 
 def read_settings(section: Section) -> Settings:
@@ -172,7 +185,7 @@ def read_settings(section: Section) -> Settings:
     return Settings(**{name: _read(section, name, RULES[name]) for name in section.names()})
 
 
-def _read(section: Section, name: str, rule: Rule) -> Any:
+def _read(section: Section, name: str, rule: SettingSpec) -> Any:
     if rule.choices:
         return section.choice(name, rule.choices, None)
     usual = getattr(Settings, name)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from cpsched.dispatch.contract import Dispatcher
     from cpsched.model.prediction import RuntimePredictor
     from cpsched.model.schedule import Outages
-    from cpsched.simulation.arrivals import Arrivals
+    from cpsched.simulation.arrivals import JobStream
     from cpsched.simulation.observers import Observer
     from cpsched.util.types import IntArray
 
@@ -127,8 +127,8 @@ def simulate(
         **decisions.timing(),
     }
     return Run(
-        dispatcher=_called("dispatchers", dispatcher),
-        predictor=_called("predictors", predictor),
+        dispatcher=_spec_text("dispatchers", dispatcher),
+        predictor=_spec_text("predictors", predictor),
         settings=settings,
         schedule=schedule_of(fitted, simulator, allocations),
         decisions=decisions.counts(),
@@ -139,7 +139,7 @@ def simulate(
 
 
 def simulator_of(
-    fitted: Fitted | Arrivals,
+    fitted: Fitted | JobStream,
     dispatcher: str | Dispatcher,
     predictor: str | RuntimePredictor,
     settings: Settings,
@@ -149,7 +149,7 @@ def simulator_of(
     """Return a simulation that has not begun, made of names; outages may be others than asked."""
     decides = build("dispatchers", dispatcher) if isinstance(dispatcher, str) else dispatcher
     interval = settings.dispatch_interval
-    truth = _Truth()
+    truth = _RecordedRuntimes()
     simulator = Simulator(
         fitted,
         decides,
@@ -185,7 +185,7 @@ def _run_with(
             due = monotonic() + checkpoint.interval
 
 
-class _Truth:
+class _RecordedRuntimes:
     """The runtimes by handle, for the one predictor that is given them on purpose."""
 
     runtime: IntArray
@@ -225,6 +225,6 @@ def _fitted(
     return fit(workload, system, **settings.mapping)
 
 
-def _called(group: str, thing: Any) -> str:
+def _spec_text(group: str, thing: Any) -> str:
     """Return a canonical specification; of an object without one, its name."""
     return str(spec_of(group, thing) or thing.name or title(thing))

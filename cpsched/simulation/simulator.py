@@ -23,7 +23,7 @@ from cpsched.model.arrays import copied, let_go, move, plain, shared
 from cpsched.model.decision import Kill, Requeue, Resize, Start, Suspend
 from cpsched.model.schedule import JobOutcome, Leaving, Outages
 from cpsched.model.seeds import stream_seed
-from cpsched.simulation.arrivals import UNSUCCESSFUL, Arrivals
+from cpsched.simulation.arrivals import UNSUCCESSFUL, JobStream
 from cpsched.simulation.compiled import MOST_WAKES, CompiledLoop, rule_of
 from cpsched.simulation.observers import HOOKS, Observer, hooks
 from cpsched.simulation.outages import DownNodes
@@ -61,11 +61,11 @@ class Phase(IntEnum):
     SUBMIT = 3
     RELEASE = 4
     # 5: jobs are cancelled that arrive in the same second.
-    ASK = 6
+    RESIZE_REQUEST = 6
 
 
 # The same as plain integers: looking up a member costs more than the comparison.
-_END, _NODE, _CANCEL, _SUBMIT, _RELEASE, _ASK = (int(phase) for phase in Phase)
+_END, _NODE, _CANCEL, _SUBMIT, _RELEASE, _RESIZE_REQUEST = (int(phase) for phase in Phase)
 
 #: The phase in which a job is cancelled that arrives in the same second.
 _AFTER_SUBMIT = _RELEASE + 1
@@ -82,10 +82,10 @@ _FOREVER = 2**62
 _LONGEST_INTERVAL = 366 * 86400
 #: Decisions without a start, and seconds, after which a dispatcher that only its own requests wake
 #: is taken to ask for ever: a day second by second, or a year.
-MOST_ASKED = 100_000
+MAX_IDLE_WAKES = 100_000
 LONGEST_STILL = 366 * 86400
 #: How often one is asked that asks to be when all jobs have ended.
-_MOST_AT_END = 1000
+_MAX_FINAL_WAKES = 1000
 _TIMED_OUT, _CANCELLED = int(Status.TIMEOUT), int(Status.CANCELLED)
 _AFTEROK, _AFTERNOTOK, _AFTER = (
     int(kind) for kind in (DependencyType.AFTEROK, DependencyType.AFTERNOTOK, DependencyType.AFTER)
@@ -139,7 +139,7 @@ class Simulator:
 
     def __init__(
         self,
-        fitted: Fitted | Arrivals,
+        fitted: Fitted | JobStream,
         dispatcher: Dispatcher,
         predictor: RuntimePredictor,
         *,
@@ -156,7 +156,7 @@ class Simulator:
                 f"dispatch_interval is {dispatch_interval}, must be between 1 and"
                 f" {_LONGEST_INTERVAL} seconds"
             )
-        self.arrivals = fitted if isinstance(fitted, Arrivals) else Arrivals(fitted)
+        self.arrivals = fitted if isinstance(fitted, JobStream) else JobStream(fitted)
         self.overrun = one_of(Overrun, overrun, "overrun")
         self._kills = self.overrun is Overrun.KILL
         self.interval = dispatch_interval
@@ -226,7 +226,7 @@ class Simulator:
         #: Since when nothing is left to happen but that the dispatcher is asked, and how often it
         #: has been.
         self._still_since: int | None = None
-        self._asked = 0
+        self._num_wakes = 0
         self._is_over = False
         self._instants = 0
         self.observers = tuple(observers)
@@ -349,10 +349,10 @@ class Simulator:
     def _compiled_loop(self) -> CompiledLoop | None:
         """Return the compiled loop, if all there is to ask is built in and it can answer."""
         names = ("on_submit", "on_start", "on_end", "on_decision")
-        told = [hook for name in names for hook in self._hooks[name]]
+        hooks = [hook for name in names for hook in self._hooks[name]]
         recorders: dict[type, Any] = {
             type(observer): observer
-            for hook in told
+            for hook in hooks
             if (observer := getattr(hook, "__self__", None)) is not None
         }
         own = self.dispatcher.event_loop() is not None
@@ -366,7 +366,7 @@ class Simulator:
             and self.interval is None
             and not self.arrivals.relaxes
             and not self._hooks["on_instant"]
-            and len(told) == 2
+            and len(hooks) == 2
             and recorders.keys() == {AllocationRecorder, DecisionRecorder}
         )
         if not plain:
@@ -431,7 +431,9 @@ class Simulator:
 
     def _handle(self, event: tuple[int, int, int, int]) -> None:
         _, phase, _, job = event
-        {_END: self._end, _RELEASE: self._release, _ASK: self._ask}.get(phase, self._cancel)(job)
+        {_END: self._end, _RELEASE: self._release, _RESIZE_REQUEST: self._request_resize}.get(
+            phase, self._cancel
+        )(job)
 
     # --- submit, hold, cancel --------------------------------------------------------------------
 
@@ -545,7 +547,7 @@ class Simulator:
         if self._has_holds:
             self._release_dependents(row)
         if self._evolves:
-            self._await_ask(row, end)
+            self._schedule_resize_request(row, end)
         for hook in self._hooks["on_start"]:
             hook(row, allocation, now)
 
@@ -567,7 +569,7 @@ class Simulator:
         end = self.work.resize(row, allocation, now)
         self._push(end, _END, row)
         if self._evolves:
-            self._await_ask(row, end)
+            self._schedule_resize_request(row, end)
         for hook in self._hooks["on_leave"]:
             hook(row, since, now, Leaving.RESIZED)
         for hook in self._hooks["on_resize"]:
@@ -583,19 +585,25 @@ class Simulator:
     def _forget_end(self, row: int) -> None:
         """Remove a running job's end and its size requests from future events."""
         heap = self._heap
-        heap[:] = [event for event in heap if event[3] != row or event[1] not in (_END, _ASK)]
+        heap[:] = [
+            event for event in heap if event[3] != row or event[1] not in (_END, _RESIZE_REQUEST)
+        ]
         heapq.heapify(heap)
 
-    def _await_ask(self, row: int, end: int) -> None:
+    def _schedule_resize_request(self, row: int, end: int) -> None:
         """Note when a running job will ask for another size, if it has not done so."""
-        asks = self.work.asks(row, self.now)
-        if asks and asks[0] < end and not self.machine.store.columns.item(row, c.WANTED_UNITS):
-            self._push(asks[0], _ASK, row)
+        request = self.work.resize_request(row, self.now)
+        if (
+            request
+            and request[0] < end
+            and not self.machine.store.columns.item(row, c.WANTED_UNITS)
+        ):
+            self._push(request[0], _RESIZE_REQUEST, row)
 
-    def _ask(self, row: int) -> None:
-        asks = self.work.asks(row, self.now)
-        if asks:
-            self.cluster.ask(row, asks[1], self.now)
+    def _request_resize(self, row: int) -> None:
+        request = self.work.resize_request(row, self.now)
+        if request:
+            self.cluster.request_resize(row, request[1], self.now)
 
     def _change_nodes(self) -> None:
         """Let nodes go down and come up; what runs on those that go down is queued again."""
@@ -663,7 +671,7 @@ class Simulator:
         ------
         DispatchError
             If jobs wait and nothing is left to happen but that it is asked, and it has not started
-            any for :data:`MOST_ASKED` decisions, or wants to wait for longer than a year.
+            any for :data:`MAX_IDLE_WAKES` decisions, or wants to wait for longer than a year.
         """
         wake = self.cluster.next_wake
         comes = self._events or self._next_submit < self._num_jobs or self._down.next_change
@@ -671,18 +679,20 @@ class Simulator:
             self._still_since = None
             return
         if self._still_since is None:
-            self._still_since, self._asked = now, 0
-        self._asked += 1
+            self._still_since, self._num_wakes = now, 0
+        self._num_wakes += 1
         if not self.machine.num_waiting:
             # Nothing that it may still be asked makes a difference.
-            self._is_over = self._asked >= _MOST_AT_END or wake - self._still_since > LONGEST_STILL
+            self._is_over = (
+                self._num_wakes >= _MAX_FINAL_WAKES or wake - self._still_since > LONGEST_STILL
+            )
             return
-        if self._asked < MOST_ASKED and wake - self._still_since <= LONGEST_STILL:
+        if self._num_wakes < MAX_IDLE_WAKES and wake - self._still_since <= LONGEST_STILL:
             return
         waiting = self.machine.view(now).waiting
-        often = "once" if self._asked == 1 else f"{self._asked:,} times"
+        often = "once" if self._num_wakes == 1 else f"{self._num_wakes:,} times"
         raise DispatchError(
-            f"{title(_asked_first(self.dispatcher))}: decide asks again (again_at) and starts none"
+            f"{title(_innermost(self.dispatcher))}: decide asks again (again_at) and starts none"
             f" of {counted(len(waiting), 'waiting job')} (the first is job"
             f" {self.arrivals.job_id(int(waiting.handle[0]))}), though nothing else is left to"
             f" happen: asked {often} since second {self._still_since:,}, next at"
@@ -833,7 +843,7 @@ class Simulator:
             self.observers[int(position)].restore(observer_state)  # type: ignore[attr-defined]
 
 
-def _asked_first(dispatcher: Dispatcher) -> Dispatcher:
+def _innermost(dispatcher: Dispatcher) -> Dispatcher:
     """Return the dispatcher that decides: that inside others."""
     while (inner := getattr(dispatcher, "inner", None)) is not None:
         dispatcher = inner

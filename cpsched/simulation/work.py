@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cpsched.model.allocation import Allocation
-    from cpsched.simulation.arrivals import Arrivals
+    from cpsched.simulation.arrivals import JobStream
     from cpsched.simulation.runtime_models import Parts, RuntimeModel
 
 
 @dataclass(slots=True)
-class Run:
+class JobAttempt:
     """
     What a job does from one of its starts on.
 
@@ -70,7 +70,7 @@ class Work:
         The running jobs that will be killed.
     """
 
-    def __init__(self, arrivals: Arrivals, model: RuntimeModel, *, kills: bool) -> None:
+    def __init__(self, arrivals: JobStream, model: RuntimeModel, *, kills: bool) -> None:
         self._model = model
         self._kills = kills
         self._requested = plain(arrivals.requested_time)
@@ -79,28 +79,28 @@ class Work:
         self._resize_cost = plain(arrivals.resize_cost)
         self._resizable = plain(arrivals.job_type != JobType.RIGID)
         #: For these the run is stored, because more than an end may happen to it.
-        self._kept = plain(
+        self._is_stored = plain(
             arrivals.restartable
             | (arrivals.checkpoint > 0)
             | (arrivals.job_type >= JobType.MALLEABLE)
         )
         #: What evolving jobs ask for, and after how many seconds of their runtime.
-        self._asks: dict[int, tuple[int, int]] = {
+        self._resize_requests: dict[int, tuple[int, int]] = {
             row: (int(arrivals.evolve_after[row]), int(arrivals.evolve_to[row]))
             for row in np.flatnonzero(arrivals.evolve_to).tolist()
         }
         self.will_time_out: set[int] = set()
         #: Of jobs that have saved some of their work: what was left then.
         self._left: dict[int, Parts] = {}
-        self._runs: dict[int, Run] = {}
+        self._runs: dict[int, JobAttempt] = {}
 
     def start(self, row: int, allocation: Allocation, now: int, *, again: bool) -> int:
         """Return when a job that starts now will end; ``again``: it has been cut short before."""
         model = self._model
         left = self._left[row] if row in self._left else model.work(row)
         begun = now + (self._restart_cost[row] if again else 0)
-        run = Run(left, begun, [(begun, None, model.speed(row, allocation))])
-        if self._kept[row]:
+        run = JobAttempt(left, begun, [(begun, None, model.speed(row, allocation))])
+        if self._is_stored[row]:
             self._runs[row] = run
         return self._end(row, run)
 
@@ -112,7 +112,7 @@ class Work:
             return self._end(row, self._runs[row])
         return self.start(row, allocation, since, again=again)
 
-    def _end(self, row: int, run: Run) -> int:
+    def _end(self, row: int, run: JobAttempt) -> int:
         """Return when a job will end if nothing changes; record whether it is killed then."""
         begin, _, speed = run.steps[-1]
         left = run.left
@@ -143,7 +143,7 @@ class Work:
         run.steps.append((begin, None, self._model.speed(row, allocation)))
         return self._end(row, run)
 
-    def with_model(self, model: RuntimeModel, arrivals: Arrivals) -> Work:
+    def with_model(self, model: RuntimeModel, arrivals: JobStream) -> Work:
         """
         Return the work of the same jobs, and of others after them, with other runtimes.
 
@@ -156,16 +156,16 @@ class Work:
 
         other._left = {row: left(row, parts) for row, parts in self._left.items()}
         other._runs = {
-            row: Run(left(row, run.left), run.begun, list(run.steps))
+            row: JobAttempt(left(row, run.left), run.begun, list(run.steps))
             for row, run in self._runs.items()
         }
         return other
 
-    def asks(self, row: int, now: int) -> tuple[int, int] | None:
+    def resize_request(self, row: int, now: int) -> tuple[int, int] | None:
         """Return when a running job will request how many units if nothing changes; None: never."""
-        if row not in self._asks:
+        if row not in self._resize_requests:
             return None
-        after, units = self._asks[row]
+        after, units = self._resize_requests[row]
         run = self._runs[row]
         begin, _, speed = run.steps[-1]
         before = self._model.work(row) - run.left + run.done(now)
@@ -183,7 +183,7 @@ class Work:
 
     def ended(self, row: int) -> bool:
         """Say whether a job that ends now is ended at its requested time."""
-        if self._kept[row]:
+        if self._is_stored[row]:
             self._runs.pop(row, None)
         # Asked of every job, and nearly always there are none.
         if not self.will_time_out or row not in self.will_time_out:
@@ -210,7 +210,7 @@ class Work:
         self.will_time_out = set(saved["will_time_out"].tolist())
         self._left = {int(row): _parts(text) for row, text in json.loads(saved["left"]).items()}
         self._runs = {
-            int(row): Run(_parts(left), begun, [(a, b, _parts(v)) for a, b, v in steps])
+            int(row): JobAttempt(_parts(left), begun, [(a, b, _parts(v)) for a, b, v in steps])
             for row, (left, begun, steps) in json.loads(saved["runs"]).items()
         }
 
@@ -222,5 +222,5 @@ def _seconds(parts: Parts, speed: Parts) -> int:
 
 def _parts(text: str) -> Parts:
     """Read parts as they are written."""
-    found = Fraction(text)
-    return found.numerator if found.denominator == 1 else found
+    fraction = Fraction(text)
+    return fraction.numerator if fraction.denominator == 1 else fraction

@@ -16,8 +16,8 @@ import numpy as np
 from cpsched.errors import ConfigError
 from cpsched.logs.generators import (
     LARGEST_SEED,
+    check_integers,
     check_number,
-    check_whole,
     header,
     heavy_sizes,
     log_normal,
@@ -27,7 +27,7 @@ from cpsched.logs.generators import (
     streams,
 )
 from cpsched.model.workload import Workload
-from cpsched.slurm import site_tables as known
+from cpsched.slurm import site_tables as tables
 from cpsched.slurm.site_tables import KINDS
 from cpsched.util.types import MISSING, DependencyType, Status
 
@@ -43,7 +43,7 @@ _EPOCH = 1_772_409_600
 _DAY = 86_400
 _NAMES = tuple(KINDS)
 _SERIAL, _SHARED, _, _GPU, _BIGMEM = range(len(_NAMES))
-_REQUESTS = np.array(known.REQUESTS, dtype=np.int64)
+_REQUESTS = np.array(tables.REQUESTS, dtype=np.int64)
 #: Ids of jobs begin here.
 _FIRST_ID = 100_001
 #: How far from its share the work of a kind may be.
@@ -64,11 +64,11 @@ class SiteOptions:
     arrays: float = option(1 / 3, "share of the jobs that are tasks of arrays")
 
     def __post_init__(self) -> None:
-        check_whole(self, jobs=(1000, 10_000_000), seed=(0, LARGEST_SEED))
+        check_integers(self, jobs=(1000, 10_000_000), seed=(0, LARGEST_SEED))
         check_number(self, days=(1.0, 3660.0), load=(0.01, 3.0), arrays=(0.0, 0.45))
 
 
-class Site:
+class SiteGenerator:
     """Generator of months of a site; see the module."""
 
     name = "site"
@@ -91,7 +91,7 @@ class Site:
         return _assemble(options, campaigns, jobs, submit, rngs[3:])
 
 
-SITE = Site()
+SITE = SiteGenerator()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,31 +134,31 @@ def _campaigns(rng: np.random.Generator, options: SiteOptions) -> _Campaigns:
     count = len(size)
     kind = pick(stratified(rng, size), [KINDS[name].share for name in _NAMES])
     is_array = np.zeros(count, dtype=np.bool_)
-    scale = options.arrays / sum(one.share * one.arrays for one in KINDS.values())
+    scale = options.arrays / sum(job_class.share * job_class.arrays for job_class in KINDS.values())
     for number, name in enumerate(_NAMES):
         rows = np.flatnonzero((kind == number) & (size > 1))
         if len(rows):
             is_array[rows] = stratified(rng, size[rows]) < min(1.0, KINDS[name].arrays * scale)
     # Few people do most of the work.
-    user = pick(stratified(rng, size), 1 / (3.0 + np.arange(known.USERS)) ** 0.9)
-    user = np.random.Generator(np.random.PCG64(known.USERS)).permutation(known.USERS)[user]
+    user = pick(stratified(rng, size), 1 / (3.0 + np.arange(tables.USERS)) ** 0.9)
+    user = np.random.Generator(np.random.PCG64(tables.USERS)).permutation(tables.USERS)[user]
     cores, nodes = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
     memory, median, spread = np.empty(count, dtype=np.int64), np.empty(count), np.empty(count)
     for number, name in enumerate(_NAMES):
-        rows, one = np.flatnonzero(kind == number), KINDS[name]
-        cores[rows] = _choices(rng, size[rows], one.cores)
-        nodes[rows] = _choices(rng, size[rows], one.nodes)
-        least, most = one.memory
-        memory[rows] = 100 * rng.integers(least // 100, most // 100 + 1, len(rows))
-        median[rows], spread[rows] = one.median, one.spread
-    gpus = np.where(kind == _GPU, _choices(rng, size, known.GPU_COUNTS), 0)
-    gpus = np.where((kind == _GPU) & (nodes > 1), known.GPUS, gpus)
+        rows, job_class = np.flatnonzero(kind == number), KINDS[name]
+        cores[rows] = _choices(rng, size[rows], job_class.cores)
+        nodes[rows] = _choices(rng, size[rows], job_class.nodes)
+        least, largest = job_class.memory
+        memory[rows] = 100 * rng.integers(least // 100, largest // 100 + 1, len(rows))
+        median[rows], spread[rows] = job_class.median, job_class.spread
+    gpus = np.where(kind == _GPU, _choices(rng, size, tables.GPU_COUNTS), 0)
+    gpus = np.where((kind == _GPU) & (nodes > 1), tables.GPUS, gpus)
     return _Campaigns(
         size=size,
         kind=kind,
         is_array=is_array,
         user=user,
-        qos=pick(stratified(rng, size), known.QOS_SHARES),
+        qos=pick(stratified(rng, size), tables.QOS_SHARES),
         cores=np.where(kind == _GPU, cores * gpus, cores),
         nodes=nodes,
         gpus=gpus,
@@ -187,25 +187,25 @@ def _jobs(rng: np.random.Generator, campaigns: _Campaigns, options: SiteOptions)
     kind = campaigns.kind[campaign]
     # Within a campaign runtimes are similar, in some of them nearly equal.
     drawn = log_normal(rng, campaigns.median[campaign], campaigns.spread[campaign], len(campaign))
-    failed = rng.random(len(campaign)) < known.FAILED
+    failed = rng.random(len(campaign)) < tables.FAILED
     drawn = np.where(failed, drawn * rng.random(len(campaign)) ** 2, drawn)
-    most = np.select(
-        [kind == _GPU, kind == _BIGMEM, campaigns.nodes[campaign] > known.LONG_NODES],
-        [known.LIMITS["gpu"], known.LIMITS["bigmem"], known.LIMITS["normal"]],
-        known.LIMITS["long"],
+    limit = np.select(
+        [kind == _GPU, kind == _BIGMEM, campaigns.nodes[campaign] > tables.LONG_NODES],
+        [tables.LIMITS["gpu"], tables.LIMITS["bigmem"], tables.LIMITS["normal"]],
+        tables.LIMITS["long"],
     )
     cores = (campaigns.cores * campaigns.nodes)[campaign]
     # Some ask for less than they need and are killed for it.
-    short = ~failed & (rng.random(len(campaign)) < known.TOO_LONG)
-    stopped = rng.random(len(campaign)) < known.STOPPED
+    short = ~failed & (rng.random(len(campaign)) < tables.TOO_LONG)
+    stopped = rng.random(len(campaign)) < tables.STOPPED
     budgets = _budgets(kind, options)
     works = [work for _, work in budgets]
     runtime, requested = np.empty_like(kind), np.empty_like(kind)
     # What is cut off there is made good by all jobs of the kind.
     for _ in range(_ROUNDS):
         for (rows, _), work in zip(budgets, works, strict=True):
-            runtime[rows] = _scaled(drawn[rows], cores[rows], most[rows], work)
-        requested = _requested(campaigns, runtime, most, failed=failed, short=short)
+            runtime[rows] = _scaled(drawn[rows], cores[rows], limit[rows], work)
+        requested = _requested(campaigns, runtime, limit, failed=failed, short=short)
         runtime = np.minimum(runtime, requested)
         done = [float((runtime[rows] * cores[rows]).sum()) for rows, _ in budgets]
         works = [
@@ -220,40 +220,45 @@ def _jobs(rng: np.random.Generator, campaigns: _Campaigns, options: SiteOptions)
 
 
 def _requested(
-    campaigns: _Campaigns, runtime: IntArray, most: IntArray, *, failed: BoolArray, short: BoolArray
+    campaigns: _Campaigns,
+    runtime: IntArray,
+    limit: IntArray,
+    *,
+    failed: BoolArray,
+    short: BoolArray,
 ) -> IntArray:
-    """Return what users ask for: round times above the longest run of a campaign, mostly."""
+    """Return the requested times: round ones above the longest run of a campaign, mostly."""
     first = np.cumsum(campaigns.size) - campaigns.size
     longest = np.maximum.reduceat(np.where(failed, 0, runtime), first)
     wanted = np.repeat(campaigns.slack * longest, campaigns.size)
-    wanted = np.minimum(np.where(short, 0.9 * runtime, wanted), most)
+    wanted = np.minimum(np.where(short, 0.9 * runtime, wanted), limit)
     position = np.searchsorted(_REQUESTS, wanted)
     position = np.where(short, np.maximum(position - 1, 0), position)
-    return np.minimum(_REQUESTS[np.minimum(position, len(_REQUESTS) - 1)], most)
+    return np.minimum(_REQUESTS[np.minimum(position, len(_REQUESTS) - 1)], limit)
 
 
 def _budgets(kind: IntArray, options: SiteOptions) -> list[tuple[IntArray, float]]:
     """Return the jobs that share nodes, and the core seconds they have in all."""
-    nodes = {"gpu": known.GPU_NODES, "bigmem": known.BIG}
-    total = known.THIN + known.LONG + known.GPU_NODES + known.BIG
+    nodes = {"gpu": tables.GPU_NODES, "bigmem": tables.BIG}
+    total = tables.THIN + tables.LONG + tables.GPU_NODES + tables.BIG
     left = options.load * total
-    found = []
+    budgets = []
     for number, name in ((_GPU, "gpu"), (_BIGMEM, "bigmem")):
-        part = options.load * known.LOADS[name] * nodes[name]
+        part = options.load * tables.LOADS[name] * nodes[name]
         left -= part
-        found.append((np.flatnonzero(kind == number), part))
-    found.append((np.flatnonzero(kind < _GPU), left))
-    seconds = known.CORES * _DAY * options.days
-    return [(rows, part * seconds) for rows, part in found]
+        budgets.append((np.flatnonzero(kind == number), part))
+    budgets.append((np.flatnonzero(kind < _GPU), left))
+    seconds = tables.CORES * _DAY * options.days
+    return [(rows, part * seconds) for rows, part in budgets]
 
 
-def _scaled(drawn: FloatArray, cores: IntArray, most: IntArray, work: float) -> IntArray:
+def _scaled(drawn: FloatArray, cores: IntArray, limit: IntArray, work: float) -> IntArray:
     """Return runtimes in proportion to those drawn, within limits, that add up to core seconds."""
     low, high = 1e-6, 1e6
     runtime = drawn.astype(np.int64)
     for _ in range(60):
         factor = (low * high) ** 0.5
-        runtime = np.clip(drawn * factor, _SHORTEST, 0.97 * most).astype(np.int64)
+        runtime = np.clip(drawn * factor, _SHORTEST, 0.97 * limit).astype(np.int64)
         done = float((runtime * cores).sum())
         if abs(done - work) <= _TOLERANCE / 10 * work:
             break
@@ -295,7 +300,7 @@ def _calendar(rng: np.random.Generator, days: float) -> tuple[FloatArray, FloatA
     day = np.arange(hours) // 24
     noise = np.exp(0.25 * rng.standard_normal(day[-1] + 1))
     level = (
-        np.array(known.HOURS)[np.arange(hours) % 24] * np.array(known.WEEK)[day % 7] * noise[day]
+        np.array(tables.HOURS)[np.arange(hours) % 24] * np.array(tables.WEEK)[day % 7] * noise[day]
     )
     edges = np.minimum(np.arange(hours + 1) * 3600.0, days * _DAY)
     level = level * np.diff(edges)
@@ -326,13 +331,13 @@ def _assemble(
     by_core = np.isin(kind, (_SERIAL, _SHARED))
     zeros = np.zeros(number, dtype=np.int64)
     limits = _limits(streams[1], campaigns, jobs)[of]
-    people = known.users()
+    people = tables.users()
     first = int(submit.min())
     return Workload.build(
         title=f"site-seed{options.seed}",
         epoch=_EPOCH + first,
         resources=("core", "gpu", "mem"),
-        header=header(Site.name, VERSION, options),
+        header=header(SiteGenerator.name, VERSION, options),
         job_id=ids,
         submit=submit - first,
         runtime=jobs.runtime,
@@ -347,8 +352,11 @@ def _assemble(
         user=_named([name for name, _ in people], campaigns.user[of]),
         group=_named([account for _, account in people], campaigns.user[of]),
         name=_named([f"{_NAMES[k]}{c}" for c, k in enumerate(campaigns.kind.tolist())], of),
-        qos=_named(known.QOS, campaigns.qos[of]),
-        array=[str(one) if task else None for one, task in zip(base.tolist(), tasks, strict=True)],
+        qos=_named(tables.QOS, campaigns.qos[of]),
+        array=[
+            str(base_id) if task else None
+            for base_id, task in zip(base.tolist(), tasks, strict=True)
+        ],
         array_limit=np.where(tasks, limits, 0),
         status=jobs.status,
         **_wishes(streams[2], campaigns, jobs, submit - first),
@@ -357,9 +365,9 @@ def _assemble(
 
 def _limits(rng: np.random.Generator, campaigns: _Campaigns, jobs: _Jobs) -> IntArray:
     """Return how many tasks of each array may run at once: enough for it to end within days."""
-    limits = _choices(rng, campaigns.size, known.THROTTLES)
+    limits = _choices(rng, campaigns.size, tables.THROTTLES)
     seconds = np.add.reduceat(jobs.runtime, np.cumsum(campaigns.size) - campaigns.size)
-    least = -(-seconds // (known.DAYS_OF_ARRAY * _DAY))
+    least = -(-seconds // (tables.DAYS_OF_ARRAY * _DAY))
     return np.where(limits > 0, np.maximum(limits, least), 0)
 
 
@@ -386,16 +394,16 @@ def _partitions(
     of = jobs.campaign
     kind, nodes = campaigns.kind[of], campaigns.nodes[of]
     habit = rng.random(len(campaigns))[of]
-    brief = (jobs.requested <= known.LIMITS["short"]) & (nodes <= known.SHORT_NODES)
+    brief = (jobs.requested <= tables.LIMITS["short"]) & (nodes <= tables.SHORT_NODES)
     names = ("gpu", "bigmem", "long", "short", "short,normal", "normal,long", "normal")
     chosen = np.select(
         [
             kind == _GPU,
             kind == _BIGMEM,
-            jobs.requested > known.LIMITS["normal"],
+            jobs.requested > tables.LIMITS["normal"],
             brief & (habit < 0.45),
             brief & (habit < 0.6),
-            (nodes <= known.LONG_NODES) & (habit > 0.9),
+            (nodes <= tables.LONG_NODES) & (habit > 0.9),
         ],
         range(6),
         6,
@@ -410,25 +418,25 @@ def _wishes(
     """Return the columns of further requests of some jobs, and of cancellations in the queue."""
     of, count, number = jobs.campaign, len(campaigns), len(submit)
     kind, alone = campaigns.kind, ~campaigns.is_array
-    chained = alone & (stratified(rng, campaigns.size) < known.CHAINED)
-    follows = chained[of] & (jobs.number % known.LONGEST_CHAIN > 0)
-    chains = [(int(DependencyType[name.upper()]), share) for name, share in known.CHAINS]
+    chained = alone & (stratified(rng, campaigns.size) < tables.CHAINED)
+    follows = chained[of] & (jobs.number % tables.LONGEST_CHAIN > 0)
+    chains = [(int(DependencyType[name.upper()]), share) for name, share in tables.CHAINS]
     types = _choices(rng, campaigns.size, chains)[of]
     night = submit + (20 * 3600 - submit) % _DAY
-    late = (stratified(rng, campaigns.size) < known.BEGIN)[of] & (night > submit) & ~follows
-    licensed = (stratified(rng, campaigns.size) < known.LICENSED) & (kind < _GPU)
-    license_of = np.where(licensed, rng.integers(0, len(known.LICENSES), count), -1)[of]
-    nice = np.array(known.NICE)[rng.integers(0, len(known.NICE), count)]
-    niced = stratified(rng, campaigns.size) < known.NICED
+    late = (stratified(rng, campaigns.size) < tables.BEGIN)[of] & (night > submit) & ~follows
+    licensed = (stratified(rng, campaigns.size) < tables.LICENSED) & (kind < _GPU)
+    license_of = np.where(licensed, rng.integers(0, len(tables.LICENSES), count), -1)[of]
+    nice = np.array(tables.NICE)[rng.integers(0, len(tables.NICE), count)]
+    niced = stratified(rng, campaigns.size) < tables.NICED
     shares = kind == _SHARED
-    exclusive = shares & (rng.random(count) < known.EXCLUSIVE / KINDS["shared"].share)
+    exclusive = shares & (rng.random(count) < tables.EXCLUSIVE / KINDS["shared"].share)
     patience = np.maximum(log_normal(rng, 3600.0, 1.6, number), 1.0).astype(np.int64)
-    cancelled = rng.random(number) < known.CANCELLED
+    cancelled = rng.random(number) < tables.CANCELLED
     return {
         "begin": np.where(late, night, MISSING),
         "dependency": np.where(follows, np.arange(number) - 1, -1),
         "dependency_type": np.where(follows, types, 0),
-        "licenses": [known.LICENSES[code] if code >= 0 else None for code in license_of.tolist()],
+        "licenses": [tables.LICENSES[code] if code >= 0 else None for code in license_of.tolist()],
         "nice": np.where(niced, nice, 0)[of],
         "exclusive": exclusive[of],
         "cancel": np.where(cancelled, submit + patience, MISSING),

@@ -40,7 +40,7 @@ LICENSES_HELD = {"matlab": 60, "ansys": 128, "comsol": 20}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class SiteJobClass:
     """
     A kind of job.
 
@@ -72,8 +72,8 @@ class Kind:
 
 
 #: Cores are those of each GPU for the kind ``gpu``.
-KINDS: dict[str, Kind] = {
-    "serial": Kind(
+KINDS: dict[str, SiteJobClass] = {
+    "serial": SiteJobClass(
         share=0.45,
         cores=((1, 0.55), (2, 0.15), (4, 0.2), (8, 0.1)),
         median=1500,
@@ -81,7 +81,7 @@ KINDS: dict[str, Kind] = {
         memory=(1000, 8000),
         arrays=0.5,
     ),
-    "shared": Kind(
+    "shared": SiteJobClass(
         share=0.20,
         cores=((8, 0.3), (16, 0.4), (32, 0.3)),
         median=3600,
@@ -89,7 +89,7 @@ KINDS: dict[str, Kind] = {
         memory=(1000, 3900),
         arrays=0.3,
     ),
-    "nodes": Kind(
+    "nodes": SiteJobClass(
         share=0.18,
         cores=((64, 1.0),),
         nodes=((1, 0.4), (2, 0.25), (4, 0.18), (8, 0.11), (16, 0.05), (32, 0.01)),
@@ -97,7 +97,7 @@ KINDS: dict[str, Kind] = {
         spread=1.6,
         memory=(1500, 3900),
     ),
-    "gpu": Kind(
+    "gpu": SiteJobClass(
         share=0.13,
         cores=((16, 1.0),),
         nodes=((1, 0.85), (2, 0.11), (4, 0.04)),
@@ -106,7 +106,7 @@ KINDS: dict[str, Kind] = {
         memory=(2000, 7500),
         arrays=0.35,
     ),
-    "bigmem": Kind(
+    "bigmem": SiteJobClass(
         share=0.04,
         cores=((8, 0.3), (16, 0.4), (32, 0.3)),
         median=5400,
@@ -153,12 +153,12 @@ FAILED, STOPPED, TOO_LONG = 0.08, 0.03, 0.06
 def users() -> tuple[tuple[str, str], ...]:
     """Return users and their accounts: as many in an account as it has shares, about."""
     total = sum(shares for _, _, shares in ACCOUNTS)
-    found = []
+    people = []
     given = 0
     done = 0
     for _, account, shares in ACCOUNTS:
         done += shares
         until = round(USERS * done / total)
-        found += [(f"u{number:03d}", account) for number in range(given + 1, until + 1)]
+        people += [(f"u{number:03d}", account) for number in range(given + 1, until + 1)]
         given = until
-    return tuple(found)
+    return tuple(people)

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from cpsched.study.campaign import Outcome, carry_out
+from cpsched.study.campaign import CampaignOutcome, carry_out
+from cpsched.study.inputs import Generated, LogFile
 from cpsched.study.reader import SavedRun, load_run
-from cpsched.study.sources import Generated, LogFile
 from cpsched.study.store import Failure
-from cpsched.study.study import Baseline, Choice, Study, StudyWorkload
+from cpsched.study.study import Baseline, LabelledSpec, Study, StudyWorkload
 from cpsched.study.study_file import load_study, study_names
 from cpsched.study.tables import Tables, make_tables
 from cpsched.study.writer import save_run
 
 __all__ = [
     "Baseline",
-    "Choice",
+    "CampaignOutcome",
     "Failure",
     "Generated",
+    "LabelledSpec",
     "LogFile",
-    "Outcome",
     "SavedRun",
     "Study",
     "StudyWorkload",

@@ -27,8 +27,8 @@ def allocator_of(dispatcher: str) -> str | None:
         return None
     if _INNER in options:
         return allocator_of(str(options[_INNER]))
-    found = options.get(_OPTION)
-    return None if found is None else str(found)
+    allocator = options.get(_OPTION)
+    return None if allocator is None else str(allocator)
 
 
 def with_allocator(dispatcher: str, allocator: str) -> str:
@@ -44,7 +44,7 @@ def with_allocator(dispatcher: str, allocator: str) -> str:
     return str(Spec(spec.name, tuple(sorted((named | {_OPTION: allocator}).items()))))
 
 
-def unequal(runs: Iterable[tuple[str, str, str | None]]) -> str | None:
+def mixed_allocators(runs: Iterable[tuple[str, str, str | None]]) -> str | None:
     """
     Return a line that says that a comparison mixes allocators; None if it does not.
 
@@ -67,7 +67,9 @@ def unequal(runs: Iterable[tuple[str, str, str | None]]) -> str | None:
         alone = Spec(spec.name, tuple(pair for pair in spec.options if pair[0] != _OPTION))
         of_dispatcher.setdefault(alone, set()).add(allocator)
         labels.setdefault(allocator, {})[label] = None
-    if all(one == next(iter(of_dispatcher.values())) for one in of_dispatcher.values()):
+    if all(
+        allocators == next(iter(of_dispatcher.values())) for allocators in of_dispatcher.values()
+    ):
         return None
-    said = ", ".join(f"{name} ({', '.join(labels[name])})" for name in sorted(labels))
-    return f"allocators differ: {said}; set allocator=... to compare only dispatchers"
+    names = ", ".join(f"{name} ({', '.join(labels[name])})" for name in sorted(labels))
+    return f"allocators differ: {names}; set allocator=... to compare only dispatchers"

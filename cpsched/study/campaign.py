@@ -10,7 +10,7 @@ from cpsched.study.executor import results
 from cpsched.study.folder import read_mark
 from cpsched.study.store import Failure, Store
 from cpsched.study.task import tasks_of
-from cpsched.study.worker import Place
+from cpsched.study.worker import RunTarget
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from cpsched.simulation.simulate import Checkpoint
     from cpsched.study.executor import Backend
     from cpsched.study.study import Study
-    from cpsched.study.task import Task
-    from cpsched.study.worker import Done, Watch
+    from cpsched.study.task import RunTask
+    from cpsched.study.worker import RunOutcome, Watch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class CampaignOutcome:
     """
     The outcome of a campaign.
 
@@ -32,7 +32,7 @@ class Outcome:
     ----------
     runs
         Number of runs of the study.
-    kept
+    existing
         How many were done already.
     folders
         Folders of the existing runs, in the study's order.
@@ -45,7 +45,7 @@ class Outcome:
     """
 
     runs: int
-    kept: int
+    existing: int
     folders: tuple[Path, ...]
     failed: tuple[Failure, ...]
     damaged: tuple[Path, ...] = ()
@@ -55,7 +55,7 @@ class Outcome:
 class Display(Protocol):
     """Shows the progress of a campaign."""
 
-    def begin(self, runs: int, kept: int) -> None:
+    def begin(self, runs: int, existing: int) -> None:
         """Show the number of runs, in all and done."""
         ...
 
@@ -83,8 +83,8 @@ def carry_out(
     again: bool = False,
     checkpoint: Checkpoint | None = None,
     backend: Backend | None = None,
-    finish: Callable[[Outcome], object] | None = None,
-) -> Outcome:
+    finish: Callable[[CampaignOutcome], object] | None = None,
+) -> CampaignOutcome:
     """
     Carry out the missing runs of a study.
 
@@ -122,31 +122,35 @@ def carry_out(
     tasks = tasks_of(study)
     store = Store(Path(folder).absolute())
     with store.locked():
-        found = store.finished(tasks)
+        finished = store.finished(tasks)
         # A run made under another label keeps its folder.
-        tasks = [replace(t, name=found[t.key].name) if t.key in found else t for t in tasks]
+        tasks = [replace(t, name=finished[t.key].name) if t.key in finished else t for t in tasks]
         unsure = {task.key for task in tasks if again or task.unknown}
-        kept = {
-            key: path for key, path in found.items() if key not in unsure and _has(path, formats)
+        existing = {
+            key: path for key, path in finished.items() if key not in unsure and _has(path, formats)
         }
         store.describe(study, tasks)
-        missing = [task for task in tasks if task.key not in kept]
+        missing = [task for task in tasks if task.key not in existing]
         unknown = tuple(dict.fromkeys(reason for task in tasks for reason in task.unknown))
         if display is not None:
             for reason in unknown:
                 display.note(f"{reason}; its runs are made every time")
-            display.begin(len(tasks), len(kept))
+            display.begin(len(tasks), len(existing))
         failed = {}
         if missing:
-            place = Place(runs=store.runs, work=store.work, formats=tuple(formats), again=again)
+            target = RunTarget(
+                runs=store.runs, work=store.work, formats=tuple(formats), again=again
+            )
             elsewhere = jobs > 1 or backend is not None
             shown = watch if display is None or elsewhere else _shown(display, watch)
             how = {"jobs": jobs, "checkpoint": checkpoint, "backend": backend}
-            ended = results(missing, place, shown, **how)  # type: ignore[arg-type]
-            failed = {one.name: one for one in _failures(store, missing, ended, display)}
-        outcome = Outcome(
+            ended = results(missing, target, shown, **how)  # type: ignore[arg-type]
+            failed = {
+                failure.name: failure for failure in _failures(store, missing, ended, display)
+            }
+        outcome = CampaignOutcome(
             runs=len(tasks),
-            kept=len(kept),
+            existing=len(existing),
             folders=tuple(store.runs / t.name for t in tasks if t.name not in failed),
             failed=tuple(failed[task.name] for task in missing if task.name in failed),
             damaged=tuple(store.damaged),
@@ -173,7 +177,7 @@ def _has(run: Path, formats: Sequence[str]) -> bool:
 
 
 def _failures(
-    store: Store, missing: list[Task], ended: Iterable[Done], display: Display | None
+    store: Store, missing: list[RunTask], ended: Iterable[RunOutcome], display: Display | None
 ) -> list[Failure]:
     """Record the outcome of the runs; return those that failed."""
     by_name = {task.name: task for task in missing}

@@ -101,7 +101,7 @@ def after(
 
 def changed_system(system: System, changes: Iterable[str]) -> System:
     """Return a machine after some changes; errors as of :func:`after`."""
-    return after(changes, system, lambda change, one: change.of_system(one))
+    return after(changes, system, lambda change, machine: change.of_system(machine))
 
 
 def changed_workload(workload: Workload, system: System, changes: Iterable[str]) -> Workload:

@@ -50,7 +50,7 @@ def with_baselines(
     run is not a second measurement.
     """
     by_labels = {tuple(of[0].labels.values()): of for of in repeated}
-    named = {key: one for key, one in asdict(baseline).items() if one}
+    named = {key: label for key, label in asdict(baseline).items() if label}
     for of in repeated:
         base = by_labels.get(tuple((of[0].labels | named).values()))
         if base is not None and base is not of:
@@ -94,7 +94,7 @@ def _names(run: RunResult, base: RunResult) -> dict[str, str | None]:
     return {
         **run.labels,
         "allocator": run.allocator,
-        **{f"base_{key}": one for key, one in base.labels.items()},
+        **{f"base_{key}": label for key, label in base.labels.items()},
         "base_allocator": base.allocator,
     }
 
@@ -102,14 +102,15 @@ def _names(run: RunResult, base: RunResult) -> dict[str, str | None]:
 def _pairs(of: Sequence[RunResult], base: Sequence[RunResult]) -> Pairs:
     """Return the runs of the common seeds; equal pairs once."""
     theirs = {run.seed: run for run in base}
-    found: Pairs = []
+    pairs: Pairs = []
     for run in sorted(of, key=lambda run: run.seed):
         other = theirs.get(run.seed)
         if other is not None and not any(
-            run.groups == one.groups and other.groups == two.groups for one, two in found
+            run.groups == run_twin.groups and other.groups == base_twin.groups
+            for run_twin, base_twin in pairs
         ):
-            found.append((run, other))
-    return found
+            pairs.append((run, other))
+    return pairs
 
 
 def _figures(run: RunResult, group: str) -> Mapping[str, Figure]:
@@ -143,10 +144,10 @@ def _row(pairs: Pairs, group: str, name: str) -> dict[str, Any] | None:
         "pairs": len(both),
         "days": None if days is None else days.number,
     }
-    for key, one in estimates.items():
+    for key, estimate in estimates.items():
         if not key.startswith("daily"):
-            row[key] = None if one is None else one.mean
-        row |= {f"{key}_{end}": getattr(one, end, None) for end in ("low", "high")}
+            row[key] = None if estimate is None else estimate.mean
+        row |= {f"{key}_{end}": getattr(estimate, end, None) for end in ("low", "high")}
     return {**row, "verdict": compared.verdict}
 
 
@@ -161,7 +162,7 @@ def _days(pairs: Pairs, group: str, name: str) -> tuple[Sums, Sums] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class MetricDifference:
     """
     A row of the table of differences, as tables and sentences for people read it.
 
@@ -201,8 +202,8 @@ class Difference:
     @property
     def ratio(self) -> float | None:
         """Of both; None where it is not defined."""
-        found: float | None = self.row["ratio"]
-        return found
+        ratio: float | None = self.row["ratio"]
+        return ratio
 
     @property
     def interval(self) -> Ends | None:

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from cpsched.study.folder import under_way
-from cpsched.study.worker import Done, work_on
+from cpsched.study.worker import RunOutcome, work_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cpsched.simulation.simulate import Checkpoint
-    from cpsched.study.task import Task
-    from cpsched.study.worker import Place, Watch
+    from cpsched.study.task import RunTask
+    from cpsched.study.worker import RunTarget, Watch
 
 #: Seconds a process waits for work; poll(2) takes at most 24 days.
 _LONGEST_RUN = 7 * 86400
@@ -37,21 +37,21 @@ class Backend(Protocol):
     """Carries runs out elsewhere; registered in the group ``backends``."""
 
     def run(
-        self, tasks: Sequence[Task], carry: Callable[[Task], Done], folder: Path
-    ) -> Iterator[Done]:
+        self, tasks: Sequence[RunTask], carry: Callable[[RunTask], RunOutcome], folder: Path
+    ) -> Iterator[RunOutcome]:
         """Yield the outcome of each run, whose ``carry`` writes it into the study's folder."""
         ...
 
 
 def results(
-    tasks: Sequence[Task],
-    place: Place,
+    tasks: Sequence[RunTask],
+    target: RunTarget,
     watch: Watch | None,
     *,
     jobs: int = 1,
     checkpoint: Checkpoint | None = None,
     backend: Backend | None = None,
-) -> Iterator[Done]:
+) -> Iterator[RunOutcome]:
     """
     Carry out runs, and yield the outcome of each, in the order in which they end.
 
@@ -67,17 +67,19 @@ def results(
         What carries them out instead, without observers.
     """
     if backend is not None:
-        yield from backend.run(tasks, partial(work_on, place=place, watch=None), place.runs.parent)
+        yield from backend.run(
+            tasks, partial(work_on, target=target, watch=None), target.runs.parent
+        )
     elif jobs > 1:
-        yield from _survived(tasks, replace(place, parent=os.getpid()), watch, jobs)
+        yield from _survived(tasks, replace(target, parent=os.getpid()), watch, jobs)
     else:
         for task in tasks:
-            yield work_on(task, place, watch, checkpoint=checkpoint)
+            yield work_on(task, target, watch, checkpoint=checkpoint)
 
 
 def _survived(
-    tasks: Sequence[Task], place: Place, watch: Watch | None, jobs: int
-) -> Iterator[Done]:
+    tasks: Sequence[RunTask], target: RunTarget, watch: Watch | None, jobs: int
+) -> Iterator[RunOutcome]:
     """
     Yield the outcome of each run, even if processes are killed.
 
@@ -86,30 +88,30 @@ def _survived(
     """
     left = {task.name: task for task in tasks}
     while left:
-        suspects = yield from _some(left, place, watch, jobs)
+        suspects = yield from _until_killed(left, target, watch, jobs)
         for name in suspects:
             # Alone, so that it is clear which run is at fault.
             alone = {name: left.pop(name)}
-            yield from _some(alone, place, watch, jobs)
+            yield from _until_killed(alone, target, watch, jobs)
             if alone:
-                yield Done(
+                yield RunOutcome(
                     name=name, error="its process was killed, perhaps because it ran out of memory"
                 )
 
 
-def _some(
-    left: dict[str, Task], place: Place, watch: Watch | None, jobs: int
-) -> Generator[Done, None, list[str]]:
+def _until_killed(
+    left: dict[str, RunTask], target: RunTarget, watch: Watch | None, jobs: int
+) -> Generator[RunOutcome, None, list[str]]:
     """Yield finished runs, removing them from ``left``; return those in progress at a kill."""
     try:
-        for done in _processes(list(left.values()), place, watch, jobs):
+        for done in _processes(list(left.values()), target, watch, jobs):
             del left[done.name]
             yield done
     except Exception as error:
         # By name: the library that raised it is not imported here.
         if type(error).__name__ not in _KILLED:
             raise
-        folders = under_way(place.work)
+        folders = under_way(target.work)
         begun = {folder.name.partition("-")[0] for folder in folders}
         for folder in folders:
             shutil.rmtree(folder, ignore_errors=True)
@@ -137,24 +139,24 @@ def _deaf_to_ctrl_c() -> Iterator[None]:
 
 
 def _processes(
-    tasks: Sequence[Task], place: Place, watch: Watch | None, jobs: int
-) -> Iterator[Done]:
+    tasks: Sequence[RunTask], target: RunTarget, watch: Watch | None, jobs: int
+) -> Iterator[RunOutcome]:
     """Yield runs finished by processes of this machine, which are ours alone."""
     from joblib.externals.loky import ProcessPoolExecutor  # type: ignore[import-untyped]
 
     names = [f"{name}_NUM_THREADS" for name in _THREADED]
-    one_thread = {name: os.environ.get(name, "1") for name in names}
+    threads = {name: os.environ.get(name, "1") for name in names}
     # Not joblib's own workers, which a program that embeds this may be using.
-    pool = ProcessPoolExecutor(jobs, timeout=_LONGEST_RUN, env=one_thread)
+    pool = ProcessPoolExecutor(jobs, timeout=_LONGEST_RUN, env=threads)
     try:
         left = iter(tasks)
-        running: set[Future[Done]] = set()
+        running: set[Future[RunOutcome]] = set()
         while True:
             with _deaf_to_ctrl_c():
                 # One more than can run, so that none waits for this process. With many more, the
                 # library's thread fails loudly when it is stopped.
                 more = islice(left, jobs + 1 - len(running))
-                running |= {pool.submit(work_on, task, place, watch) for task in more}
+                running |= {pool.submit(work_on, task, target, watch) for task in more}
             if not running:
                 return
             done, running = wait(running, return_when=FIRST_COMPLETED)

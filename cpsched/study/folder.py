@@ -57,9 +57,9 @@ def check_target(folder: Path, *, overwrite: bool) -> None:
     if not any(folder.iterdir()):
         return
     if not overwrite:
-        raise RunError(f"{folder} exists; name another folder, or add --overwrite")
+        raise RunError(f"{folder} exists; name another folder, or add --force")
     if files_of_run(folder) is None:
-        raise RunError(f"{folder} is not a run, so --overwrite does not replace it")
+        raise RunError(f"{folder} is not a run, so --force does not replace it")
 
 
 @contextmanager
@@ -121,10 +121,10 @@ def recover(parent: Path, name: str | None = None) -> None:
 
 def _replaced(parent: Path, name: str | None) -> list[tuple[Path, Path]]:
     """Return runs that were to be replaced, and the folders that they had or have."""
-    there = sorted(parent.iterdir()) if parent.is_dir() else []
-    named = [(path, _REPLACED.fullmatch(path.name)) for path in there]
-    found = [(path, parent / match[1]) for path, match in named if match and _is_here(path)]
-    return [(old, folder) for old, folder in found if name in (None, folder.name)]
+    paths = sorted(parent.iterdir()) if parent.is_dir() else []
+    named = [(path, _REPLACED.fullmatch(path.name)) for path in paths]
+    runs = [(path, parent / match[1]) for path, match in named if match and _is_here(path)]
+    return [(old, folder) for old, folder in runs if name in (None, folder.name)]
 
 
 def _is_here(folder: Path) -> bool:
@@ -194,7 +194,7 @@ def faults(folder: Path, names: Collection[str] | None = None) -> Iterator[tuple
             yield name, f"is damaged: it was changed after it was written (SHA-256, see {MARK})"
 
 
-def is_whole_copy(folder: Path, made: Path) -> bool:
+def is_complete_copy(folder: Path, made: Path) -> bool:
     """Return whether a folder holds the very run that was made, but for its timing, undamaged."""
     same = _is_here(folder) and read_mark(folder) == read_mark(made)
     return same and not any(faults(folder))
@@ -212,14 +212,14 @@ def find_runs(folder: Path) -> list[Path]:
     if (folder / MARK).is_file():
         return [folder]
     for pattern in (f"runs/*/{MARK}", f"*/{MARK}"):
-        found = [mark.parent for mark in folder.glob(pattern)]
-        found = sorted(path for path in found if not path.name.startswith("."))
-        if found:
-            return found
-    whole = folder.resolve()
+        runs = [mark.parent for mark in folder.glob(pattern)]
+        runs = sorted(path for path in runs if not path.name.startswith("."))
+        if runs:
+            return runs
+    resolved = folder.resolve()
     hint = "".join(
         f"; a process that was killed while it replaced it left the old run in {old}"
-        for old, _ in _replaced(whole.parent, whole.name)
+        for old, _ in _replaced(resolved.parent, resolved.name)
     )
     raise RunError(f"{folder} is not a run and holds none: there is no {MARK}{hint}")
 
@@ -227,10 +227,10 @@ def find_runs(folder: Path) -> list[Path]:
 def unmarked_runs(folder: Path) -> list[Path]:
     """Return the runs in a study's folder, or a folder of runs, whose :data:`MARK` is missing."""
     parents = [folder / "runs", folder]
-    places = sorted({path for parent in parents for path in parent.glob("*") if path.is_dir()})
+    folders = sorted({path for parent in parents for path in parent.glob("*") if path.is_dir()})
     return [
         path
-        for path in places
+        for path in folders
         if not path.name.startswith(".")
         and not (path / MARK).exists()
         and any((path / name).is_file() for name in CONTENT)

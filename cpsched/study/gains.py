@@ -22,9 +22,9 @@ from cpsched.metrics.window import finished
 from cpsched.model.arrays import let_go, shared
 from cpsched.model.schedule import PART
 from cpsched.study.comparisons import with_baselines
+from cpsched.study.inputs import second_of
 from cpsched.study.paired import DAY, Sums
 from cpsched.study.reader import load_run
-from cpsched.study.sources import second_of
 from cpsched.study.verdicts import RESOLUTION, Compared
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 #: A change of the wait by fewer seconds counts as neither shorter nor longer.
 NOTICED = 60
 #: The most accounts, users, queues and QOS shown: those with most jobs.
-_MOST = 50
+_MAX_SHOWN = 50
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,7 +90,7 @@ def gains(
     return [
         {**of[0].labels, **row}
         for of, pairs in with_baselines(repeated, baseline)
-        if about in (None, (of[0].place, of[0].who))
+        if about in (None, (of[0].case, of[0].configuration))
         for row in _rows([tuple(map(read, pair)) for pair in pairs])
     ]
 
@@ -152,11 +152,11 @@ class _Pair:
         at = base_at = None
         if not _are_same(ours, theirs):
             ids = theirs.job_id[theirs.rows].tolist()
-            place = {job_id: at for at, job_id in enumerate(ids)}
+            row_of = {job_id: at for at, job_id in enumerate(ids)}
             ids = ours.job_id[ours.rows].tolist()
-            found = np.array([place.get(job_id, -1) for job_id in ids], dtype=np.int64)
-            at = np.flatnonzero(found >= 0)
-            base_at = found[at]
+            base_rows = np.array([row_of.get(job_id, -1) for job_id in ids], dtype=np.int64)
+            at = np.flatnonzero(base_rows >= 0)
+            base_at = base_rows[at]
         submit = ours.submit if at is None else ours.submit[at]
         first, last = (int(submit[0]), int(submit[-1])) if len(submit) else (0, -1)
         return cls(ours, theirs, len(submit), first, 1 + (last - first) // DAY, at, base_at)
@@ -179,7 +179,7 @@ def _are_same(ours: _Jobs, theirs: _Jobs) -> bool:
     if len(ours) != len(theirs):
         return False
     for first in range(0, len(ours), PART):
-        own, base = (one.job_id[one.rows[first : first + PART]] for one in (ours, theirs))
+        own, base = (jobs.job_id[jobs.rows[first : first + PART]] for jobs in (ours, theirs))
         if not np.array_equal(own, base):
             return False
     return True
@@ -199,7 +199,7 @@ def _rows(both: Sequence[tuple[_Jobs, ...]]) -> Iterator[dict[str, Any]]:
 
 def _names(joined: Sequence[_Pair]) -> dict[str, list[str]]:
     """Return the groups of each kind, that with most jobs first; none where there is one alone."""
-    found: dict[str, list[str]] = {}
+    names_of: dict[str, list[str]] = {}
     counts: dict[str, dict[str, int]] = {kind: {} for kind in joined[0].theirs.codes}
     for pair in joined:
         number = {
@@ -216,9 +216,11 @@ def _names(joined: Sequence[_Pair]) -> dict[str, list[str]]:
                 if num:
                     own[name] = own.get(name, 0) + num
     for kind, own in counts.items():
-        names = list(own) if kind in FORMS else sorted(own, key=lambda name: -own[name])[:_MOST]
-        found[kind] = names if len(own) > 1 else []
-    return found
+        names = (
+            list(own) if kind in FORMS else sorted(own, key=lambda name: -own[name])[:_MAX_SHOWN]
+        )
+        names_of[kind] = names if len(own) > 1 else []
+    return names_of
 
 
 class _Tally:
@@ -227,7 +229,7 @@ class _Tally:
     def __init__(self, num_groups: int, num_days: int) -> None:
         by_day = num_groups, num_days
         self._number, self._ours, self._theirs = (np.zeros(by_day) for _ in range(3))
-        self._slowdown, self._most = np.zeros((num_groups, 2)), np.zeros((num_groups, 2))
+        self._slowdown, self._longest = np.zeros((num_groups, 2)), np.zeros((num_groups, 2))
         self._changed = np.zeros((num_groups, 2), dtype=np.int64)
 
     def add(self, group: IntArray, day: IntArray, pair: _Pair, at: Any, base_at: Any) -> None:
@@ -237,15 +239,15 @@ class _Tally:
         own, cell = group[inside], group[inside] * num_days + day[inside]
         wait, base = pair.ours.wait[at][inside], pair.theirs.wait[base_at][inside]
 
-        def summed(place: IntArray, size: int, weights: Any = None) -> Any:
-            return np.bincount(place, weights=weights, minlength=size)
+        def summed(cells: IntArray, size: int, weights: Any = None) -> Any:
+            return np.bincount(cells, weights=weights, minlength=size)
 
         for into, weights in ((self._number, None), (self._ours, wait), (self._theirs, base)):
             into += summed(cell, into.size, weights).reshape(into.shape)
         slowdowns = pair.ours.slowdown[at], pair.theirs.slowdown[base_at]
         for side, (slowdown, waits) in enumerate(zip(slowdowns, (wait, base), strict=True)):
             self._slowdown[:, side] += summed(own, num_groups, slowdown[inside])
-            np.maximum.at(self._most[:, side], own, waits)
+            np.maximum.at(self._longest[:, side], own, waits)
         for side, noticed in enumerate((wait <= base - NOTICED, wait >= base + NOTICED)):
             self._changed[:, side] += summed(own[noticed], num_groups)
 
@@ -256,7 +258,7 @@ class _Tally:
             Sums(self._ours[group], number),
             Sums(self._theirs[group], number),
             self._slowdown[group],
-            self._most[group],
+            self._longest[group],
             self._changed[group],
         )
 
@@ -267,13 +269,13 @@ class _Sums(NamedTuple):
     ours: Sums
     theirs: Sums
     slowdown: FloatArray
-    most: FloatArray
+    longest: FloatArray
     changed: IntArray
 
 
 def _tallies(pair: _Pair, names: Mapping[str, Sequence[str]]) -> dict[str, _Tally]:
     """Return the sums over the groups of each kind."""
-    found = {kind: _Tally(len(groups), pair.num_days) for kind, groups in names.items()}
+    tallies = {kind: _Tally(len(groups), pair.num_days) for kind, groups in names.items()}
     group_of: dict[str, IntArray] = {}
     for kind, groups in names.items():
         if kind != "all":
@@ -282,27 +284,29 @@ def _tallies(pair: _Pair, names: Mapping[str, Sequence[str]]) -> dict[str, _Tall
             values = pair.theirs.codes[kind][1]
             group_of[kind] = np.array([*(numbers.get(name, -1) for name in values), -1])
     for at, base_at, day in pair.pieces():
-        found["all"].add(np.zeros(len(day), dtype=np.int64), day, pair, at, base_at)
+        tallies["all"].add(np.zeros(len(day), dtype=np.int64), day, pair, at, base_at)
         for kind, group in group_of.items():
             if names[kind]:
                 codes = pair.theirs.codes[kind][0][base_at]
-                found[kind].add(group[codes], day, pair, at, base_at)
-    return found
+                tallies[kind].add(group[codes], day, pair, at, base_at)
+    return tallies
 
 
 def _row(kind: str, name: str, sums: Sequence[_Sums]) -> Iterator[dict[str, Any]]:
     """Yield the changes of a group of jobs over repetitions; nothing if it is empty."""
-    total, base_total = (reduce(add, some) for some in list(zip(*sums, strict=True))[:2])
+    total, base_total = (reduce(add, values) for values in list(zip(*sums, strict=True))[:2])
     number = round(float(total.weight.sum()))
     if not number:
         return
-    slowdowns, most, changed = (sum(some) for some in list(zip(*sums, strict=True))[2:])
+    slowdowns, longest_waits, changed = (
+        sum(values) for values in list(zip(*sums, strict=True))[2:]
+    )
     shorter, longer = changed.tolist()
     # A repetition may have no job of a small group.
-    means = [(one.ours.mean, one.theirs.mean) for one in sums if one.ours.weight.any()]
+    means = [(side.ours.mean, side.theirs.mean) for side in sums if side.ours.weight.any()]
     waits = Compared.of(*_apart(means), (total, base_total), resolution=RESOLUTION)
-    longest = Compared.of(*_apart([one.most.tolist() for one in sums]), resolution=RESOLUTION)
-    mean, base_mean = (float(one.total.sum()) / number for one in (total, base_total))
+    longest = Compared.of(*_apart([side.longest.tolist() for side in sums]), resolution=RESOLUTION)
+    mean, base_mean = (float(side.total.sum()) / number for side in (total, base_total))
     low, high = waits.span or (None, None)
     yield {
         "kind": kind,
@@ -313,8 +317,8 @@ def _row(kind: str, name: str, sums: Sequence[_Sums]) -> Iterator[dict[str, Any]
         "difference": mean - base_mean,
         "difference_low": low,
         "difference_high": high,
-        "wait_max_s": round(most[0] / len(sums)),
-        "base_wait_max_s": round(most[1] / len(sums)),
+        "wait_max_s": round(longest_waits[0] / len(sums)),
+        "base_wait_max_s": round(longest_waits[1] / len(sums)),
         "wait_max_verdict": longest.verdict,
         "bounded_slowdown_mean": float(slowdowns[0]) / number,
         "base_bounded_slowdown_mean": float(slowdowns[1]) / number,

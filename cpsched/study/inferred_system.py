@@ -1,5 +1,5 @@
 """
-A machine for a log that comes without one, and in words what of it is assumed.
+A system for a log that comes without one, and in words what of it is assumed.
 
 Its size is what the log's header says, else the most that jobs used at the same time by the log's
 own starts, else one on which the jobs would be four fifths of the machine.
@@ -31,7 +31,7 @@ _BUSY = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class InferredSystem:
     """
     A machine that a log may have run on.
 
@@ -41,16 +41,16 @@ class Machine:
         The name of a system that comes with cpsched, or the text of a system file.
     known
         Whether it is such a name.
-    said
+    remarks
         Sentences: what it is, and why.
     """
 
     system: str
     known: bool
-    said: tuple[str, ...]
+    remarks: tuple[str, ...]
 
 
-def machine_of(workload: Workload) -> Machine:
+def infer_system(workload: Workload) -> InferredSystem:
     """
     Return a machine for a log.
 
@@ -62,8 +62,8 @@ def machine_of(workload: Workload) -> Machine:
     title = workload.title.lower()
     for name in systems.names():
         if re.match(rf"{re.escape(name)}(?![a-z])", title) and _fits(workload, name):
-            said = f"{systems.load(name).title}, the system that comes with cpsched for this log"
-            return Machine(name, True, (said,))
+            remark = f"{systems.load(name).title}, the system that comes with cpsched for this log"
+            return InferredSystem(name, True, (remark,))
     if workload.layout == "processors":
         return _of_processors(workload)
     return _of_units(workload)
@@ -77,7 +77,7 @@ def _fits(workload: Workload, name: str) -> bool:
         return False
 
 
-def _of_processors(workload: Workload) -> Machine:
+def _of_processors(workload: Workload) -> InferredSystem:
     """Return one pool of processors: where on nodes they are, such a log does not say."""
     units = workload.units
     header = _number(workload, "MaxProcs") or _number(workload, "MaxNodes")
@@ -85,15 +85,15 @@ def _of_processors(workload: Workload) -> Machine:
     largest = int(units.max())
     if size is None or size < largest:
         size, why = _size(workload, units, largest)
-    said = (
+    remarks = (
         f"{counted(size, 'processor')}, {why}; where on nodes they are is ignored",
         "memory and queues are ignored",
     )
-    return Machine(_text(workload.title, {"node": (size, {"core": 1})}, 'processors = "pool"'),
-                   False, said)  # fmt: skip
+    text = _text(workload.title, {"node": (size, {"core": 1})}, 'processors = "pool"')
+    return InferredSystem(text, False, remarks)
 
 
-def _of_units(workload: Workload) -> Machine:
+def _of_units(workload: Workload) -> InferredSystem:
     """Return nodes that hold the largest unit of each kind, as many as were in use at once."""
     kinds = [kind for kind in workload.resources if kind != "mem"]
     columns = [workload.resources.index(kind) for kind in kinds]
@@ -103,58 +103,65 @@ def _of_units(workload: Workload) -> Machine:
     together = -(-units // np.maximum(nodes_max, 1))
     per_node = workload.per_node[:, columns]
     needed = workload.request[:, columns] * together[:, None] + per_node
-    room = {kind: max(int(most), 1) for kind, most in zip(kinds, needed.max(axis=0), strict=True)}
+    per_new_node = {
+        kind: max(int(needed_amount), 1)
+        for kind, needed_amount in zip(kinds, needed.max(axis=0), strict=True)
+    }
     total = workload.request[:, columns] * units[:, None]
     total = total + per_node * workload.nodes_min[:, None]
     groups: dict[str, tuple[int, dict[str, int]]] = {}
-    said = []
+    remarks = []
     left = 0
     for kind, column in zip(reversed(kinds), reversed(total.T), strict=True):
         if not column.any():
             continue
         amount, why = _size(workload, column, int(column.max()))
-        number = ceil(amount / room[kind])
+        number = ceil(amount / per_new_node[kind])
         if kind == "core":
             number = max(number - left, 0 if left else 1)
         left += number
         if number:
-            own = {"core": room["core"], kind: room[kind]}
+            own = {"core": per_new_node["core"], kind: per_new_node[kind]}
             groups["node" if kind == "core" else kind] = (number, own)
-            held = " and ".join(f"{amount:,} {name}" for name, amount in own.items())
-            said.append(f"{counted(number, 'node')} with {held}, {why}")
+            amounts = " and ".join(f"{amount:,} {name}" for name, amount in own.items())
+            remarks.append(f"{counted(number, 'node')} with {amounts}, {why}")
     widest = int(np.where(workload.nodes_min < UNBOUNDED, workload.nodes_min, 1).max())
     if widest > left:
-        groups["more"] = (widest - left, {"core": room["core"]})
-        said.append(f"{counted(widest - left, 'node')} more, for the job on {widest:,}")
-    said.append("memory, queues and names of nodes are ignored")
-    return Machine(_text(workload.title, groups, 'constraints = "ignore"'), False, tuple(said))
+        groups["more"] = (widest - left, {"core": per_new_node["core"]})
+        remarks.append(f"{counted(widest - left, 'node')} more, for the job on {widest:,}")
+    remarks.append("memory, queues and names of nodes are ignored")
+    return InferredSystem(
+        _text(workload.title, groups, 'constraints = "ignore"'), False, tuple(remarks)
+    )
 
 
-def _size(workload: Workload, amount: IntArray, least: int) -> tuple[int, str]:
+def _size(workload: Workload, amount: IntArray, min_size: int) -> tuple[int, str]:
     """Return how much of something a machine has, and why that is assumed."""
     known = workload.recorded_start != MISSING
     if known.any():
         start = workload.recorded_start[known]
         used = StepFunction.over(start, start + workload.runtime[known], amount[known])
         peak = int(used.values.max(initial=0))
-        if peak >= least:
+        if peak >= min_size:
             return peak, "the most in use at once by the log's own starts"
     span = max(int(workload.submit.max() - workload.submit.min()), 1)
     work = float((amount * workload.runtime.astype(np.float64)).sum())
-    size = max(ceil(work / span / _BUSY), least)
-    return size, f"on which the jobs would be {percent(_BUSY)} of the machine"
+    size = max(ceil(work / span / _BUSY), min_size)
+    return size, f"on which the jobs would be {percent(_BUSY)} of the system"
 
 
 def _number(workload: Workload, key: str) -> int | None:
-    found = [int(m[0]) for k, text in workload.header if k == key and (m := re.match(r"\d+", text))]
-    return found[0] if found and found[0] > 0 else None
+    numbers = [
+        int(m[0]) for k, text in workload.header if k == key and (m := re.match(r"\d+", text))
+    ]
+    return numbers[0] if numbers and numbers[0] > 0 else None
 
 
 def _text(title: str, groups: dict[str, tuple[int, dict[str, int]]], log: str) -> str:
     """Return a system file."""
     kinds = list(dict.fromkeys(["core", *(kind for _, own in groups.values() for kind in own)]))
     lines = [
-        f"title = {json.dumps(f'A machine for {brief(title)}')}",
+        f"title = {json.dumps(f'A system for {brief(title)}')}",
         f"resources = {json.dumps(kinds)}",
         'default_time = "24:00:00"',
         *(

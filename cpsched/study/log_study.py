@@ -9,7 +9,7 @@ from cpsched.errors import ConfigError
 from cpsched.simulation.settings import RULES
 from cpsched.study.study import as_label, system_label
 from cpsched.study.study_file import log_name, parse_study
-from cpsched.util.spec import called
+from cpsched.util.spec import display_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,16 +42,16 @@ def study_of_log(
         As :func:`~cpsched.study.load_study`, or if the log cannot be read.
     """
 
-    def said(*keys: str) -> dict[str, Any]:
+    def values(*keys: str) -> dict[str, Any]:
         return {key: given[key] for key in keys if given.get(key) is not None}
 
-    paths = [_readable(one) for one in ([log] if isinstance(log, str | Path) else log)]
+    paths = [_readable(path) for path in ([log] if isinstance(log, str | Path) else log)]
     systems = list(given["systems"])
     own: list[dict[str, Any]] = [{} for _ in paths]
     if 1 < len(paths) == len(systems):
         own, systems = [{"systems": [name]} for name in systems], []
     base = given.get("baseline")
-    baseline = {} if base is None else {"dispatcher": as_label(called("dispatchers", base))}
+    baseline = {} if base is None else {"dispatcher": as_label(display_name("dispatchers", base))}
     if given.get("baseline_system") is not None:
         baseline["system"] = system_label(given["baseline_system"])
     content: dict[str, Any] = {
@@ -60,12 +60,12 @@ def study_of_log(
         "dispatchers": list(dict.fromkeys(given.get("dispatchers") or ["easy"])),
         "predictors": list(dict.fromkeys(given.get("predictors") or ["requested"])),
         "workloads": [
-            {"file": str(path), **said("format", "skip_bad_lines"), **on}
+            {"file": str(path), **values("format", "skip_bad_lines"), **on}
             for path, on in zip(paths, own, strict=True)
         ],
-        "run": said(*RULES),
+        "run": values(*RULES),
         "baseline": baseline,
-        **said("allocator", "seeds", "jitter", "measure_from"),
+        **values("allocator", "seeds", "jitter", "measure_from"),
     }
     return parse_study(content, Path(where))
 

@@ -35,7 +35,7 @@ class Measure:
     ----------
     column
         Its name in tables for programs, which ends in its unit.
-    place
+    path
         The keys to it in ``metrics.json``.
     header, unit
         Above it in tables for people.
@@ -50,7 +50,7 @@ class Measure:
     """
 
     column: str
-    place: tuple[str, ...]
+    path: tuple[str, ...]
     header: str = ""
     unit: str = ""
     scale: float = 1
@@ -67,11 +67,11 @@ class Measure:
         ValueError
             If something there is not a number.
         """
-        place = [group if key == _GROUP else key for key in self.place]
+        path = [group if key == _GROUP else key for key in self.path]
         return {
-            _filled(self.column, found): _figure(value)
-            for found, value in _at(summary, place)
-            if _ANY not in found
+            _filled(self.column, keys): _figure(value)
+            for keys, value in _at(summary, path)
+            if _ANY not in keys
         }
 
     def among(self, columns: Iterable[str]) -> list[tuple[str, str]]:
@@ -80,16 +80,16 @@ class Measure:
             return [(self.column, self.header)]
         pattern = re.compile(re.escape(self.column).replace(r"\*", "(.+)"))
         matches = ((name, pattern.fullmatch(name)) for name in columns)
-        return [(name, _filled(self.header, one.groups())) for name, one in matches if one]
+        return [(name, _filled(self.header, match.groups())) for name, match in matches if match]
 
 
-def _at(found: Any, place: list[str], on: tuple[str, ...] = ()) -> Iterator[tuple[Any, Any]]:
+def _at(value: Any, path: list[str], on: tuple[str, ...] = ()) -> Iterator[tuple[Any, Any]]:
     """Yield what is at a place, with the keys that stand for ``*`` in it."""
-    if not place:
-        yield on, found
+    if not path:
+        yield on, value
         return
-    key, *rest = place
-    known = found if isinstance(found, Mapping) else {}
+    key, *rest = path
+    known = value if isinstance(value, Mapping) else {}
     if key != _ANY:
         yield from _at(known.get(key), rest, on)
         return
@@ -97,9 +97,9 @@ def _at(found: Any, place: list[str], on: tuple[str, ...] = ()) -> Iterator[tupl
         yield from _at(value, rest, (*on, name))
 
 
-def _filled(text: str, found: Iterable[str]) -> str:
-    for one in found:
-        text = text.replace(_ANY, one, 1)
+def _filled(text: str, values: Iterable[str]) -> str:
+    for value in values:
+        text = text.replace(_ANY, value, 1)
     return text
 
 
@@ -112,7 +112,7 @@ def _figure(value: Any) -> Figure:
 def _statistics(
     name: str,
     unit: str,
-    *place: str,
+    *path: str,
     known: Iterable[str] = STATISTICS,
     header: str = _ANY,
     optional: bool = False,
@@ -120,21 +120,21 @@ def _statistics(
     """Return the statistics of a quantity of which less is better."""
     return tuple(
         Measure(
-            "_".join(filter(None, (name, one, unit))),
-            (*place, one),
-            header.replace(_ANY, one),
+            "_".join(filter(None, (name, statistic, unit))),
+            (*path, statistic),
+            header.replace(_ANY, statistic),
             unit,
             better=Better.LOWER,
             optional=optional,
         )
-        for one in known
+        for statistic in known
     )
 
 
 def _share(
-    column: str, *place: str, header: str, better: Better | None = None, optional: bool = True
+    column: str, *path: str, header: str, better: Better | None = None, optional: bool = True
 ) -> Measure:
-    return Measure(column, place, header, "%", 100, 1, better, optional)
+    return Measure(column, path, header, "%", 100, 1, better, optional)
 
 
 WAIT = _statistics("wait", "s", "wait_s", _GROUP, header="* wait")
@@ -145,7 +145,7 @@ OF_JOBS = {"wait": WAIT, "slowdown": SLOWDOWN, "bounded slowdown": BOUNDED_SLOWD
 #: Waits of jobs of a size.
 OF_SIZES = _statistics("wait", "s", "wait_by_size_s", _GROUP, header="* wait")
 #: The 99.9th percentile and the longest of the waits, which stand in every table.
-TAIL = tuple(one for one in WAIT if one.column in ("wait_p99.9_s", "wait_max_s"))
+TAIL = tuple(measure for measure in WAIT if measure.column in ("wait_p99.9_s", "wait_max_s"))
 #: Area-weighted response.
 AREA = "response_by_area_s"
 _QUEUE = _statistics("queue", "jobs", "queue_jobs", known=("mean", "median", "p95", "p99", "max"))
@@ -161,11 +161,11 @@ _FAIRNESS = Measure(
 )  # fmt: skip
 _USE = (
     _share("offered_load_*", "offered_load", "load", _ANY, header="* offered"),
-    _share("utilization_*", "utilization", _ANY, header="* use", better=Better.HIGHER),
-    _share("steady_utilization_*", "steady_utilization", _ANY, header="* use, steady",
+    _share("utilization_*", "utilization", _ANY, header="* utilization", better=Better.HIGHER),
+    _share("steady_utilization_*", "steady_utilization", _ANY, header="* utilization, steady",
            better=Better.HIGHER),
     _share("loss_of_capacity_*", "loss_of_capacity", _ANY, header="* lost", better=Better.LOWER),
-    _share("node_utilization", "node_utilization", header="node use", better=Better.HIGHER),
+    _share("node_utilization", "node_utilization", header="node utilization", better=Better.HIGHER),
 )  # fmt: skip
 _RATES = (
     Measure("makespan_s", ("makespan_s",), "makespan", "h", 1 / 3600, 1, Better.LOWER),
@@ -175,17 +175,17 @@ _RATES = (
            optional=False),
 )  # fmt: skip
 _PLACEMENT = tuple(
-    Measure(f"{name}_{one}", ("placement", name, one), f"{name.replace('_', ' ')}{said}",
+    Measure(f"{name}_{key}", ("placement", name, key), f"{name.replace('_', ' ')}{suffix}",
             decimals=2, optional=True)
     for name in ("fragmentation", "spread", "span_nodes",
                  "lowest_common_switch", "groups_touched", "distance_hops")
-    for one, said in (("mean", ""), ("std", ", deviation"))
+    for key, suffix in (("mean", ""), ("std", ", deviation"))
 )  # fmt: skip
 #: Shares of jobs and of their node time.
 _PLACES = tuple(
-    _share(f"{name}_{of}", "placement", name, of, header=f"{name}{said}")
+    _share(f"{name}_{of}", "placement", name, of, header=f"{name}{suffix}")
     for name in ("contiguous", "compact")
-    for of, said in (("jobs", ""), ("node_time", ", node time"))
+    for of, suffix in (("jobs", ""), ("node_time", ", node time"))
 )
 #: What was lost to jobs that were stopped before their end.
 _LOST = (
@@ -199,12 +199,12 @@ OF_ALL = {
     **OF_JOBS,
     "queue size at every second": _QUEUE,
     "mean wait of users": (*_USERS, _FAIRNESS),
-    "the machine": (*_USE, *_RATES),
+    "the system": (*_USE, *_RATES),
     "work lost": (Measure("killed", (), "killed", "jobs"), *_LOST),
     "placement of jobs": (*_PLACEMENT, *_PLACES),
 }
 _EVERY = (
-    *(one for some in OF_JOBS.values() for one in some),
+    *(measure for measures in OF_JOBS.values() for measure in measures),
     *(Measure(AREA, (AREA,)), *_USERS, _FAIRNESS, *_QUEUE, *_USE),
     *(*_PLACEMENT, *_PLACES, *_RATES, *_LOST),
 )
@@ -213,25 +213,25 @@ _EVERY = (
 def figures_of(summary: Mapping[str, Any]) -> dict[str, Figure]:
     """Return the figures of all jobs by column; those of placement only on machines of nodes."""
     placed = summary.get("placement") or {}
-    found: dict[str, Figure] = {}
-    for one in _EVERY:
-        if one.place[0] != "placement" or placed.get(one.place[1]):
-            found |= one.read(summary)
-    return found
+    figures: dict[str, Figure] = {}
+    for measure in _EVERY:
+        if measure.path[0] != "placement" or placed.get(measure.path[1]):
+            figures |= measure.read(summary)
+    return figures
 
 
 def figures_of_group(summary: Mapping[str, Any], group: str) -> dict[str, Figure]:
     """Return the measures of jobs of a class, with their number."""
-    found: dict[str, Figure] = {"jobs": summary["wait_s"][group]["jobs"]}
-    for some in OF_JOBS.values():
-        for one in some:
-            found |= one.read(summary, group)
-    return found
+    figures: dict[str, Figure] = {"jobs": summary["wait_s"][group]["jobs"]}
+    for measures in OF_JOBS.values():
+        for measure in measures:
+            figures |= measure.read(summary, group)
+    return figures
 
 
 def waits_of_size(summary: Mapping[str, Any], size: str) -> dict[str, Figure]:
     """Return the waits of jobs of a size, with their number."""
-    found: dict[str, Figure] = {"jobs": summary["wait_by_size_s"][size]["jobs"]}
-    for one in OF_SIZES:
-        found |= one.read(summary, size)
-    return found
+    figures: dict[str, Figure] = {"jobs": summary["wait_by_size_s"][size]["jobs"]}
+    for measure in OF_SIZES:
+        figures |= measure.read(summary, size)
+    return figures

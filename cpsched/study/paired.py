@@ -55,11 +55,11 @@ def ratio(values: Sequence[float], base: Sequence[float]) -> Estimate | None:
     above, below = np.asarray(values, dtype=np.float64), np.asarray(base, dtype=np.float64)
     if not len(above) or (above <= 0).any() or (below <= 0).any():
         return None
-    found = _with_interval(np.log(above / below))
-    if found.low is None or found.high is None:
-        return Estimate(float(np.exp(found.mean)), None, None, found.number)
-    low, mean, high = np.exp([found.low, found.mean, found.high]).tolist()
-    return Estimate(mean, low, high, found.number)
+    logarithm = _with_interval(np.log(above / below))
+    if logarithm.low is None or logarithm.high is None:
+        return Estimate(float(np.exp(logarithm.mean)), None, None, logarithm.number)
+    low, mean, high = np.exp([logarithm.low, logarithm.mean, logarithm.high]).tolist()
+    return Estimate(mean, low, high, logarithm.number)
 
 
 def _with_interval(values: FloatArray) -> Estimate:
@@ -99,10 +99,10 @@ class Sums:
         cls, day: IntArray, values: AnyArray, num_days: int, weight: AnyArray | None = None
     ) -> Sums:
         """Add up values, shape ``(n,)``, by the number of their day; None: all weigh 1."""
-        whole = np.ones(len(day)) if weight is None else weight.astype(np.float64)
+        weights = np.ones(len(day)) if weight is None else weight.astype(np.float64)
         return cls(
-            np.bincount(day, weights=values * whole, minlength=num_days).astype(np.float64),
-            np.bincount(day, weights=whole, minlength=num_days).astype(np.float64),
+            np.bincount(day, weights=values * weights, minlength=num_days).astype(np.float64),
+            np.bincount(day, weights=weights, minlength=num_days).astype(np.float64),
         )
 
     @property
@@ -114,14 +114,14 @@ class Sums:
     def __add__(self, other: Sums) -> Sums:
         """Return the sums over two repetitions of a run."""
         # Jitter may move the last job over the end of its day.
-        most = max(len(self.total), len(other.total))
-        one, two = self.padded(most), other.padded(most)
-        return Sums(one.total + two.total, one.weight + two.weight)
+        days = max(len(self.total), len(other.total))
+        own, theirs = self.padded(days), other.padded(days)
+        return Sums(own.total + theirs.total, own.weight + theirs.weight)
 
     def added(self, mean: float) -> FloatArray:
         """Return what each day adds to the deviation of the mean, shape ``(D,)``."""
-        found: FloatArray = (self.total - mean * self.weight) / self.weight.sum()
-        return found
+        deviation: FloatArray = (self.total - mean * self.weight) / self.weight.sum()
+        return deviation
 
     def padded(self, days: int) -> Sums:
         """Return the sums with empty days appended."""
@@ -171,8 +171,8 @@ def _half_width(added: FloatArray) -> float:
     at = (np.arange(days) + 0.5) / days
     waves = 2**0.5 * np.cos(np.pi * np.arange(1, number + 1)[:, None] * at)
     # Sums in a fixed order, whatever the number of threads: equal runs give equal tables.
-    found = np.einsum("wd,d->w", waves, added)
-    return _quantile(number) * math.sqrt(float(np.square(found).mean()))
+    coefficients = np.einsum("wd,d->w", waves, added)
+    return _quantile(number) * math.sqrt(float(np.square(coefficients).mean()))
 
 
 def _quantile(freedom: int) -> float:

@@ -47,7 +47,7 @@ _T = TypeVar("_T")
 #: What ``run.json`` says that follows from the rest of a run.
 _DERIVED = ("settings", "allocator", "workload", "system", "counts", "not_a_forecast")
 #: The remedy for any damage.
-_REMEDY = "simulate again with --overwrite"
+_REMEDY = "simulate again with --force"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -110,7 +110,7 @@ def load_run(
             f"{folder / MARK}: format is {about.get('format')!r}, this cpsched reads {FORMAT};"
             f" {_REMEDY}"
         )
-    said = _said(about, folder / MARK)
+    fields = _fields_of(about, folder / MARK)
     for name, what in faults(folder):
         if name in changed and (folder / name).is_file():
             continue
@@ -142,7 +142,7 @@ def load_run(
             runtime_bound=jobs.integers("predicted_bound"),
             segments=_segments(allocations, system),
             rejected={row: why for row, why in reasons.items() if row not in never},
-            overrun=said["settings"].overrun,
+            overrun=fields["settings"].overrun,
             outages=_outages(folder),
             never_started={row: why for row, why in reasons.items() if row in never},
         )
@@ -158,11 +158,11 @@ def load_run(
         numbers=_read(folder / "metrics.json", _json),
         timing=_read(folder / "timing.json", _json),
         schedule=schedule,
-        **said,
+        **fields,
     )
 
 
-def _said(about: Mapping[str, Any], path: Path) -> dict[str, Any]:
+def _fields_of(about: Mapping[str, Any], path: Path) -> dict[str, Any]:
     """Return what ``run.json`` says about a run, as :class:`~cpsched.simulation.run.Run` has it."""
     try:
         settings = Settings(**about["settings"])
@@ -246,16 +246,16 @@ class _Stored:
 
     def integers(self, name: str) -> IntArray:
         """Return a column of whole numbers, ``MISSING`` where there is none."""
-        found: IntArray = put_away(integers(read_file(self._path, [name]), name))
-        return found
+        numbers: IntArray = put_away(integers(read_file(self._path, [name]), name))
+        return numbers
 
     def members(self, name: str, kind: type[IntEnum]) -> IntArray:
         """Return a column of members of an enumeration, written by their names in lower case."""
-        found = np.empty(self.num_rows, dtype=np.int64)
+        members = np.empty(self.num_rows, dtype=np.int64)
         for first, texts in self._texts(name):
             codes = np.array([kind[text.upper()] for text in texts.dictionary.to_pylist()])
-            found[first : first + len(texts)] = codes[plain(texts.indices.cast(pa.int64()))]
-        away: IntArray = put_away(found)
+            members[first : first + len(texts)] = codes[plain(texts.indices.cast(pa.int64()))]
+        away: IntArray = put_away(members)
         return away
 
     def reasons(self) -> dict[int, str]:
@@ -325,7 +325,7 @@ def contradictions(run: SavedRun) -> list[str]:
     as they were written is not asked, see :func:`cpsched.study.folder.faults`.
     """
     schedule = run.schedule
-    found: list[str] = []
+    sentences: list[str] = []
     for name, columns in (
         ("workload.parquet", tables_of(schedule.workload)),
         ("jobs.parquet", jobs_in_parts(schedule)),
@@ -334,18 +334,18 @@ def contradictions(run: SavedRun) -> list[str]:
         (OUTAGES, iter([outage_columns(schedule)])),
     ):
         if name != OUTAGES or (run.folder / name).exists():
-            found.extend(_differences(run.folder / name, columns))
+            sentences.extend(_differences(run.folder / name, columns))
     if not _in_order(schedule.segments):
-        found.append("allocations.parquet: rows are out of order")
+        sentences.append("allocations.parquet: rows are out of order")
     summary = summarize(schedule)
-    found.extend(_unlike("metrics.json", run.numbers, summary))
-    said = description(run, summary, {})
-    derived = {name: said[name] for name in _DERIVED}
-    if said["allocator"] is None:
+    sentences.extend(_unlike("metrics.json", run.numbers, summary))
+    expected = description(run, summary, {})
+    derived = {name: expected[name] for name in _DERIVED}
+    if expected["allocator"] is None:
         # Perhaps the dispatcher is not installed here.
         derived["allocator"] = run.about.get("allocator")
-    found.extend(_unlike(MARK, {n: run.about[n] for n in derived if n in run.about}, derived))
-    return sorted(found)
+    sentences.extend(_unlike(MARK, {n: run.about[n] for n in derived if n in run.about}, derived))
+    return sorted(sentences)
 
 
 def wrong_inputs(run: SavedRun) -> list[str]:
@@ -353,7 +353,8 @@ def wrong_inputs(run: SavedRun) -> list[str]:
     return [
         f"{MARK}: the {name} is not the simulated one (its digest differs)"
         for name, thing in (("workload", run.schedule.workload), ("system", run.schedule.system))
-        if not isinstance(said := run.about.get(name), dict) or said.get("digest") != thing.digest()
+        if not isinstance(named := run.about.get(name), dict)
+        or named.get("digest") != thing.digest()
     ]
 
 
@@ -386,7 +387,7 @@ def _differences(path: Path, tables: Iterator[Mapping[str, Any]]) -> Iterator[st
         elif name not in expected or schema.names.count(name) > 1:
             wrong[name] = "does not belong there"
     both = [name for name in schema.names if name not in wrong]
-    rows = _Rows(arrow.read_pieces(path, both), schema.empty_table().select(both))
+    rows = _Rows(arrow.read_batches(path, both), schema.empty_table().select(both))
     for columns in chain([expected], tables) if both else ():
         here = _read(path, partial(rows.take, len(columns[both[0]])))
         for name in both:

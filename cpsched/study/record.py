@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cpsched.metrics.fidelity import both_waits
 from cpsched.metrics.groups import groups_of, kinds_of
+from cpsched.metrics.validation import wait_pairs
+from cpsched.study.inputs import second_of
 from cpsched.study.reader import load_run
-from cpsched.study.sources import second_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,15 +23,15 @@ def record(results: Results, workload: Workload | None = None) -> list[dict[str,
     """
     Return a row for all jobs and for each group of them; none where a log records no starts.
 
-    ``reproduced`` is what ``cpsched slurm fidelity`` says of their waits: ``closely``, ``roughly``
-    or ``not`` (:mod:`cpsched.metrics.fidelity`). Waits are from submit to first start, and
+    ``reproduced`` is what ``cpsched validate`` says of their waits: ``closely``, ``roughly``
+    or ``not`` (:mod:`cpsched.metrics.validation`). Waits are from submit to first start, and
     ``held_mean_s`` of them pass before a job may start. A ``workload`` that is at hand need not be
     read again.
     """
     base = results.baseline.dispatcher
     first: dict[str, RunResult] = {}
     for run in sorted(results.runs, key=lambda run: run.dispatcher != base):
-        first.setdefault(run.place, run)
+        first.setdefault(run.case, run)
     return [row for run in first.values() for row in _rows(run, results.measure_from, workload)]
 
 
@@ -43,23 +43,23 @@ def _rows(
     schedule = load_run(run.path, workload).schedule
     submit = schedule.workload.submit
     since = second_of(schedule.workload, "measure_from", start)
-    waits = both_waits(schedule, submit >= (submit[0] if since is None else since))
+    waits = wait_pairs(schedule, submit >= (submit[0] if since is None else since))
     rows = waits.rows
     kinds = kinds_of(schedule, rows, schedule.workload.runtime[rows])
     every = [("all", "all", rows >= 0)] if len(rows) else []
     for kind, name, own in (*every, *groups_of(kinds, FEWEST)):
-        one = waits.measured(None if kind == "all" else own)
+        errors = waits.errors(None if kind == "all" else own)
         yield {
             **run.labels,
             "kind": kind,
             "group": name,
-            "jobs": one.jobs,
-            "never_started": one.missing,
-            "recorded_wait_mean_s": one.recorded,
-            "simulated_wait_mean_s": one.simulated,
-            "held_mean_s": one.held,
+            "jobs": errors.jobs,
+            "never_started": errors.missing,
+            "recorded_wait_mean_s": errors.recorded,
+            "simulated_wait_mean_s": errors.simulated,
+            "held_mean_s": errors.held,
             "lag_s": waits.lag,
-            "within_10_min": one.within[1],
-            "rank_correlation": one.rank,
-            "reproduced": one.grade,
+            "within_10_min": errors.within[1],
+            "rank_correlation": errors.rank,
+            "reproduced": errors.grade,
         }

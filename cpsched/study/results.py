@@ -22,8 +22,8 @@ from cpsched.study.paired import DAY, Sums
 from cpsched.study.store import DESCRIPTION, FORMAT
 from cpsched.study.study import Baseline, as_label
 from cpsched.study.writer import FORMAT as RUN_FORMAT
-from cpsched.util.arrow import UNREADABLE, check_within, integers, plain, read_pieces
-from cpsched.util.spec import called
+from cpsched.util.arrow import UNREADABLE, check_within, integers, plain, read_batches
+from cpsched.util.spec import display_name
 from cpsched.util.types import MAX_TIME
 
 if TYPE_CHECKING:
@@ -119,14 +119,14 @@ class RunResult:
         return self.workload, self.system, self.dispatcher, self.predictor
 
     @property
-    def who(self) -> tuple[str, str]:
+    def configuration(self) -> tuple[str, str]:
         """Dispatcher and predictor."""
         return self.dispatcher, self.predictor
 
     @property
-    def place(self) -> str:
+    def case(self) -> str:
         """``workload on system``."""
-        return place_of(self.labels)
+        return case_of(self.labels)
 
     @property
     def figures(self) -> Mapping[str, Figure]:
@@ -179,27 +179,28 @@ def collect(folder: str | Path) -> Results:
     folder = Path(folder)
     about = _description(folder)
     paths = [] if about else find_runs(folder)
-    places = about["runs"] if about else _undescribed(paths)
-    paths = paths or [folder / "runs" / place["folder"] for place in places]
-    _check_distinct(places)
-    here = [(path, p) for path, p in zip(paths, places, strict=True) if (path / MARK).is_file()]
+    described = about["runs"] if about else _undescribed(paths)
+    paths = paths or [folder / "runs" / run["folder"] for run in described]
+    _check_distinct(described)
+    pairs = zip(paths, described, strict=True)
+    here = [(path, run) for path, run in pairs if (path / MARK).is_file()]
     if not here:
         raise RunError(f"{folder} holds no finished run of a study")
-    there = {place["folder"] for _, place in here}
-    runs = tuple(_read(path, place) for path, place in here)
+    finished = {run["folder"] for _, run in here}
+    runs = tuple(_read(path, run) for path, run in here)
     baseline = about.get("baseline") or {"dispatcher": runs[0].dispatcher}
     return Results(
         title=str(about.get("title") or folder.resolve().name),
         question=str(about.get("question") or ""),
         baseline=Baseline(**baseline),
         runs=runs,
-        missing=tuple(p["folder"] for p in places if p["folder"] not in there),
+        missing=tuple(of["folder"] for of in described if of["folder"] not in finished),
         by_group=bool(about.get("by_group")),
         measure_from=about.get("measure_from"),
     )
 
 
-def place_of(row: Mapping[str, Any]) -> str:
+def case_of(row: Mapping[str, Any]) -> str:
     """Return of which workload on which system a row is: ``workload on system``."""
     return f"{row['workload']} on {row['system']}"
 
@@ -210,19 +211,19 @@ def mean(values: Iterable[Figure]) -> float | None:
     return math.fsum(known) / len(known) if known else None
 
 
-def _check_distinct(places: Iterable[Mapping[str, Any]]) -> None:
+def _check_distinct(described: Iterable[Mapping[str, Any]]) -> None:
     """Refuse two runs of the same names and seed: they would be averaged."""
-    there: dict[tuple[Any, ...], str] = {}
-    for place in places:
-        names = tuple(place[name] for name in LABELS)
-        twin = there.setdefault((*names, place["seed"]), place["folder"])
-        if twin != place["folder"]:
-            raise RunError(_twins(twin, place["folder"], names))
+    by_names: dict[tuple[Any, ...], str] = {}
+    for run in described:
+        names = tuple(run[name] for name in LABELS)
+        twin = by_names.setdefault((*names, run["seed"]), run["folder"])
+        if twin != run["folder"]:
+            raise RunError(_twins(twin, run["folder"], names))
 
 
-def _twins(one: str, other: str, names: Iterable[str]) -> str:
+def _twins(first: str, other: str, names: Iterable[str]) -> str:
     return (
-        f"{one} and {other} are both {' / '.join(names)}, but they are not repetitions of each"
+        f"{first} and {other} are both {' / '.join(names)}, but they are not repetitions of each"
         " other; move one away"
     )
 
@@ -236,9 +237,9 @@ def _description(folder: Path) -> dict[str, Any]:
     if about.get("format") != FORMAT:
         raise RunError(f"{path}: format is {about.get('format')!r}, this cpsched reads {FORMAT}")
     try:
-        for place in about["runs"]:
-            Path(place["folder"], *(place[name] for name in LABELS))
-            int(place["seed"])
+        for run in about["runs"]:
+            Path(run["folder"], *(run[name] for name in LABELS))
+            int(run["seed"])
         Baseline(**about["baseline"])
     except (LookupError, TypeError, ValueError) as error:
         raise RunError(f"{path} is damaged ({error}); run the study again") from error
@@ -247,51 +248,51 @@ def _description(folder: Path) -> dict[str, Any]:
 
 def _undescribed(runs: Iterable[Path]) -> list[dict[str, Any]]:
     """Return the places of runs according to their own files."""
-    places: list[dict[str, Any]] = []
+    described: list[dict[str, Any]] = []
     first: dict[tuple[Any, ...], tuple[str, Any]] = {}
     for run in runs:
-        place, made_of = _said(run / MARK)
-        names = tuple(place[name] for name in LABELS)
-        twin, its = first.setdefault(names, (place["folder"], made_of))
-        if made_of != its:
-            raise RunError(_twins(twin, place["folder"], names))
-        places.append(place)
-    return places
+        description, made_of = _described(run / MARK)
+        names = tuple(description[name] for name in LABELS)
+        twin, other = first.setdefault(names, (description["folder"], made_of))
+        if made_of != other:
+            raise RunError(_twins(twin, description["folder"], names))
+        described.append(description)
+    return described
 
 
-def _said(mark: Path) -> tuple[dict[str, Any], Any]:
+def _described(mark: Path) -> tuple[dict[str, Any], Any]:
     """
     Return the place of a run according to its own files, and what its repetitions have in common.
     """
     about = _json(mark)
     try:
-        said = dict(about.get("arguments") or {})
+        arguments = dict(about.get("arguments") or {})
         settings = dict(about["settings"])
-        place = {
+        names = {
             "workload": about["workload"]["title"],
             "system": about["system"]["name"],
-            "dispatcher": called("dispatchers", about["dispatcher"]),
+            "dispatcher": display_name("dispatchers", about["dispatcher"]),
             "predictor": about["predictor"],
-            **{name: said[name] for name in LABELS if name in said},
+            **{name: arguments[name] for name in LABELS if name in arguments},
         }
-        labels = {name: as_label(str(text)) for name, text in place.items()}
+        labels = {name: as_label(str(text)) for name, text in names.items()}
         seed = int(settings.pop("seed"))
     except (LookupError, TypeError, ValueError) as error:
         raise RunError(_damaged(mark.parent, error)) from error
-    source = dict(said.get("source") or {})
+    source = dict(arguments.get("source") or {})
     source.pop("path", None)
     if "generator" in source:
         # Each seed may have its own workload.
         source["options"] = {k: v for k, v in source["options"].items() if k != "seed"}
     # Not the jitter: with seed 0 there is none.
-    part = {name: said.get(name) for name in ("first", "from", "to")}
+    part = {name: arguments.get(name) for name in ("first", "from", "to")}
     # Jobs of repetitions are jittered, or made by other seeds; runs outside campaigns have none.
     digest = None if source else about["workload"].get("digest")
     common = (settings, part, source, digest, about["system"].get("digest"))
     return {"folder": mark.parent.resolve().name, **labels, "seed": seed}, common
 
 
-def _read(run: Path, place: Mapping[str, Any]) -> RunResult:
+def _read(run: Path, description: Mapping[str, Any]) -> RunResult:
     about = _json(run / MARK)
     if (version := about.get("format")) != RUN_FORMAT:
         wrong = ValueError(f"format {version!r}, this cpsched reads {RUN_FORMAT}")
@@ -306,8 +307,8 @@ def _read(run: Path, place: Mapping[str, Any]) -> RunResult:
             allocator=about["allocator"],
             knows_runtimes=knows_runtimes(about),
             not_a_forecast=about.get("not_a_forecast"),
-            **{label: str(place[label]) for label in LABELS},
-            seed=int(place["seed"]),
+            **{label: str(description[label]) for label in LABELS},
+            seed=int(description["seed"]),
             counts=_counts(summary),
             groups={
                 "all": figures_of(summary),
@@ -342,9 +343,9 @@ def _counts(summary: Mapping[str, Any]) -> dict[str, int]:
 
 def _days(run: Path, steady: Sequence[int] | None) -> dict[tuple[str, str], Sums]:
     """Return each measure of the jobs that ended, added up by day, for each group of jobs."""
-    found: dict[tuple[str, str], Sums] = {}
+    days: dict[tuple[str, str], Sums] = {}
     first = None
-    for table in read_pieces(
+    for table in read_batches(
         run / "jobs.parquet", ["outcome", *_TIMES], read_dictionary=["outcome"]
     ):
         columns = [_integers(table, name) for name in _TIMES]
@@ -354,8 +355,8 @@ def _days(run: Path, steady: Sequence[int] | None) -> dict[tuple[str, str], Sums
             first = int(columns[0].min(initial=MAX_TIME))
         check_within("submit", columns[0], first, MAX_TIME)
         for key, sums in _of_days(columns, _ended(table), first, steady):
-            found[key] = found[key] + sums if key in found else sums
-    return found
+            days[key] = days[key] + sums if key in days else sums
+    return days
 
 
 def _of_days(

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cpsched.errors import ConfigError, UnknownNameError
+from cpsched.study.inputs import jobs_of, second_of
 from cpsched.study.policies import edited_policy, follows_policy, needs_policy
-from cpsched.study.sources import jobs_of, second_of
 from cpsched.study.store import Store
 from cpsched.study.study import Baseline, Study, as_label
-from cpsched.study.study_file import choice
+from cpsched.study.study_file import labelled_spec
 from cpsched.study.task import tasks_of
 from cpsched.util import registry
 from cpsched.util.atomic_files import replacing, subfolder
-from cpsched.util.spec import Spec, canonical, files_of, whole
+from cpsched.util.spec import Spec, canonical, expand, files_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -63,9 +63,9 @@ def scenarios(study: Study, texts: Iterable[str]) -> list[Scenario]:
 
     def second(date: str) -> int:
         jobs = jobs_of(tasks_of(study)[0].made_of)
-        found = second_of(jobs, "", date)
-        assert found is not None
-        return found
+        moment = second_of(jobs, "", date)
+        assert moment is not None
+        return moment
 
     return [scenario(text, second) for text in texts]
 
@@ -79,7 +79,7 @@ def scenario(text: str, second: Callable[[str], int] = int) -> Scenario:
     text
         One or several changes, such as ``add-nodes group=gpu,count=10``, ``set bf_window=2880``,
         ``scale-load 1.2``, ``max-time short=2:00:00``, ``cap-request 12:00:00``, ``dispatcher
-        easy-urgency``, ``predictor gbm-log``, with ``;`` between; a name and a colon may be in
+        easy-wsept``, ``predictor gbm-log``, with ``;`` between; a name and a colon may be in
         front.
     second
         The second of the log's clock at a date.
@@ -163,16 +163,18 @@ def what_if(study: Study, wanted: Sequence[Scenario], folder: Path) -> Study:
     (predictor,) = workload.predictors
     choices = [replace(dispatcher, label=BASELINE)]
     workloads = [replace(workload, dispatchers=(choices[0],))]
-    for one in wanted:
-        if one.label in (own.label for own in choices):
-            raise ConfigError(f"two scenarios have this name: {one.label!r}")
-        spec = _dispatcher(dispatcher.spec, one, folder)
-        choices.append(choice("dispatchers", spec, Path(), one.label))
+    for changed in wanted:
+        if changed.label in (own.label for own in choices):
+            raise ConfigError(f"two scenarios have this name: {changed.label!r}")
+        spec = _dispatcher(dispatcher.spec, changed, folder)
+        choices.append(labelled_spec("dispatchers", spec, Path(), changed.label))
         chosen = predictor
-        if one.predictor is not None:
-            chosen = choice("predictors", one.predictor, Path())
+        if changed.predictor is not None:
+            chosen = labelled_spec("predictors", changed.predictor, Path())
         workloads.append(
-            replace(workload, dispatchers=(choices[-1],), predictors=(chosen,), changes=one.changes)
+            replace(
+                workload, dispatchers=(choices[-1],), predictors=(chosen,), changes=changed.changes
+            )
         )
     made = replace(
         study,
@@ -197,7 +199,7 @@ def _dispatcher(base: str, scenario: Scenario, folder: Path) -> str:
                 where=scenario.label,
             )
         return scenario.dispatcher
-    spec = whole("dispatchers", base)
+    spec = expand("dispatchers", base)
     options = dict(spec.options)
     # A key with a dot is a place in the policy; options of a dispatcher have none.
     edits = [text for text in scenario.settings if "." in text.partition("=")[0]]
@@ -209,7 +211,7 @@ def _dispatcher(base: str, scenario: Scenario, folder: Path) -> str:
     if edits:
         policy = files_of("dispatchers", spec).get("policy")
         if policy is None or not follows_policy(base):
-            raise ConfigError("needs --policy", where=edits[0])
+            raise ConfigError("needs --slurm-policy", where=edits[0])
         options["policy"] = str(_written(edited_policy(policy, edits), scenario, folder))
     return str(Spec(spec.name, tuple(sorted(options.items()))))
 
@@ -218,7 +220,7 @@ def _check_option(spec: Spec, key: str, value: str, text: str) -> None:
     """Raise ConfigError for an option that a dispatcher does not have, or a value it refuses."""
     if needs_policy(spec.name, key):
         raise ConfigError(
-            f"is not of {spec.name}, but of a site's Slurm: it needs --policy, or -d slurm",
+            f"is not of {spec.name}, but of a site's Slurm: it needs --slurm-policy, or -d slurm",
             where=f"set {text}",
         )
     try:

@@ -1,4 +1,4 @@
-"""``--on slurm-arrays``: the runs of a study as tasks of Slurm job arrays, through submitit."""
+"""``--executor slurm-arrays``: runs of a study as tasks of Slurm job arrays, through submitit."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import ConfigError, check_least
-from cpsched.study.worker import Done
+from cpsched.study.worker import RunOutcome
 from cpsched.util.quantities import minutes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from cpsched.study.task import Task
+    from cpsched.study.task import RunTask
 
 #: Where a task's output lies.
 _FOLDER = ".work/arrays"
 #: Seconds between looks at what has ended; submitit asks Slurm at most every half minute.
-_LOOK = 1.0
+_POLL = 1.0
 #: Looks between questions to squeue.
 _SELDOM = 30
 
@@ -69,8 +69,8 @@ class SlurmArrays:
         self._missed: list[Any] = []
 
     def run(
-        self, tasks: Sequence[Task], carry: Callable[[Task], Done], folder: Path
-    ) -> Iterator[Done]:
+        self, tasks: Sequence[RunTask], carry: Callable[[RunTask], RunOutcome], folder: Path
+    ) -> Iterator[RunOutcome]:
         """
         Submit runs, and yield the outcome of each as it ends; cancel the rest if that is stopped.
 
@@ -85,20 +85,20 @@ class SlurmArrays:
         except Exception as error:
             # Of Slurm's tools, or of submitit; nothing was submitted.
             raise ConfigError(
-                f"the jobs are not submitted: {' '.join(str(error).split())}", key="--on"
+                f"the jobs are not submitted: {' '.join(str(error).split())}", key="--executor"
             ) from error
         try:
-            for look in count(1):
+            for poll in count(1):
                 for job in [job for job in waiting if job.done()]:
                     yield _outcome(job, waiting.pop(job))
                 if not waiting:
                     return
-                if look % _SELDOM == 0:
+                if poll % _SELDOM == 0:
                     for job in self._gone(waiting):
-                        said = f"job {job.job_id} has left the queue without a result: see"
+                        reason = f"job {job.job_id} has left the queue without a result: see"
                         name = waiting.pop(job).name
-                        yield Done(name=name, error=f"{said} {folder / _FOLDER}")
-                time.sleep(_LOOK)
+                        yield RunOutcome(name=name, error=f"{reason} {folder / _FOLDER}")
+                time.sleep(_POLL)
         finally:
             for job in waiting:
                 job.cancel(check=False)
@@ -107,15 +107,15 @@ class SlurmArrays:
         """Return jobs that are not in Slurm's queue any more: without accounting nobody tells."""
         if self.cluster != "slurm":
             return []
-        asked = subprocess.run(
+        squeue = subprocess.run(
             ["squeue", "-h", "-r", "-o", "%F_%K"],  # noqa: S607
             capture_output=True, text=True, check=False,
         )  # fmt: skip
-        if asked.returncode:
+        if squeue.returncode:
             return []
-        there = set(asked.stdout.split())
+        queued = set(squeue.stdout.split())
         # One that has just ended is seen at the next look.
-        left = [job for job in jobs if job.job_id not in there]
+        left = [job for job in jobs if job.job_id not in queued]
         gone, self._missed = [job for job in left if job in self._missed], left
         return gone
 
@@ -125,7 +125,7 @@ class SlurmArrays:
             import submitit
         except ImportError as error:
             raise ConfigError(
-                "needs submitit: pip install 'cpsched[arrays]'", key="--on"
+                "needs submitit: pip install 'cpsched[arrays]'", key="--executor"
             ) from error
         # Where there is no accounting, what has ended is seen by its files, and nobody is warned.
         logging.getLogger("submitit").setLevel(logging.ERROR)
@@ -135,17 +135,17 @@ class SlurmArrays:
             if self.cluster == "slurm":
                 executor.update_parameters(slurm_array_parallelism=self._at_once, **self._slurm)
         except Exception as error:
-            raise ConfigError(" ".join(str(error).split()), key="--on") from error
+            raise ConfigError(" ".join(str(error).split()), key="--executor") from error
         return executor
 
 
-def _outcome(job: Any, task: Task) -> Done:
+def _outcome(job: Any, task: RunTask) -> RunOutcome:
     """Return what became of a run; of one whose job was killed, that."""
     try:
-        done: Done = job.result()
+        done: RunOutcome = job.result()
         return done
     except Exception as error:
         lines = [line for line in str(error).splitlines() if line.strip()]
         state = getattr(job, "state", "")
         reason = lines[0] if lines else type(error).__name__
-        return Done(name=task.name, error=f"job {job.job_id} ({state}): {reason}")
+        return RunOutcome(name=task.name, error=f"job {job.job_id} ({state}): {reason}")

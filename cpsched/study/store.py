@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cpsched.study.study import Study
-    from cpsched.study.task import Task
+    from cpsched.study.task import RunTask
 
 #: The file that makes a folder a campaign.
 DESCRIPTION = "study.json"
@@ -69,12 +69,12 @@ class Store:
     def __init__(self, folder: Path) -> None:
         if folder.exists() and not folder.is_dir():
             raise RunError(f"{folder} is a file; name a folder")
-        there = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+        names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
         # A campaign killed while writing its description leaves a partial file.
-        there = {name for name in there if not name.startswith(PARTIAL)}
-        if there and not _is_study(folder / DESCRIPTION):
+        names = {name for name in names if not name.startswith(PARTIAL)}
+        if names and not _is_study(folder / DESCRIPTION):
             raise RunError(f"{folder} is not empty and holds no study; name one, or a new folder")
-        for name in there.intersection(_FOLDERS):
+        for name in names.intersection(_FOLDERS):
             if (folder / name).is_symlink():
                 raise RunError(f"{folder / name} is a link, which is not followed; move it away")
         self.folder = folder
@@ -82,7 +82,7 @@ class Store:
         #: Where incomplete run folders were moved.
         self.damaged: list[Path] = []
         try:
-            if not there:
+            if not names:
                 folder.mkdir(parents=True, exist_ok=True)
                 # Before anything else, so that a killed campaign knows the folder again.
                 write_json(folder / DESCRIPTION, {"format": FORMAT, "baseline": {}, "runs": []})
@@ -143,7 +143,7 @@ class Store:
             shutil.rmtree(left, ignore_errors=True)
         recover(self.runs)
 
-    def finished(self, tasks: Iterable[Task]) -> dict[str, Path]:
+    def finished(self, tasks: Iterable[RunTask]) -> dict[str, Path]:
         """
         Return the folders of the existing runs, by key.
 
@@ -155,30 +155,30 @@ class Store:
         RunError
             If a folder has a run's name but is another run.
         """
-        there = {path.name.rpartition("-")[2]: path for path in self.runs.iterdir()}
-        found = {}
+        by_key = {path.name.rpartition("-")[2]: path for path in self.runs.iterdir()}
+        folders = {}
         for task in tasks:
-            path = there.get(task.key)
+            path = by_key.get(task.key)
             if path is None:
                 continue
-            said = identity_of(path)
-            if said is None:
+            identity = identity_of(path)
+            if identity is None:
                 self._set_aside(path)
-            elif said != task.identity:
+            elif identity != task.identity:
                 raise RunError(f"{path} is not the run its name says; move it away")
             else:
-                found[task.key] = path
-        return found
+                folders[task.key] = path
+        return folders
 
     def _set_aside(self, run: Path) -> None:
-        place = subfolder(self.folder, "damaged")
-        target = place / run.name
+        folder = subfolder(self.folder, "damaged")
+        target = folder / run.name
         if target.exists():
-            target = place / f"{run.name}-{uuid4().hex[:8]}"
+            target = folder / f"{run.name}-{uuid4().hex[:8]}"
         run.rename(target)
         self.damaged.append(target)
 
-    def describe(self, study: Study, tasks: Iterable[Task]) -> None:
+    def describe(self, study: Study, tasks: Iterable[RunTask]) -> None:
         """Write what the study is and which runs belong to it."""
         content = {
             "format": FORMAT,
@@ -194,7 +194,7 @@ class Store:
         }
         write_json(self.folder / DESCRIPTION, content)
 
-    def fail(self, task: Task, error: str, trace: str | None) -> Failure:
+    def fail(self, task: RunTask, error: str, trace: str | None) -> Failure:
         """Keep a run's error in a file."""
         subfolder(self.folder, self.failed.name)
         file = self.failed / f"{task.name}.json"
@@ -207,7 +207,7 @@ class Store:
         write_json(file, content)
         return Failure(name=task.name, error=error, file=file)
 
-    def succeed(self, task: Task) -> None:
+    def succeed(self, task: RunTask) -> None:
         """Remove the record of an earlier failure."""
         (self.failed / f"{task.name}.json").unlink(missing_ok=True)
 
@@ -228,9 +228,9 @@ def _unpinned(values: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 def identity_of(run: Path) -> str | None:
     """Return the identity recorded in a run folder, None if there is none."""
-    said = read_mark(run).get("arguments")
-    found = said.get("identity") if isinstance(said, dict) else None
-    return found if isinstance(found, str) else None
+    arguments = read_mark(run).get("arguments")
+    identity = arguments.get("identity") if isinstance(arguments, dict) else None
+    return identity if isinstance(identity, str) else None
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from cpsched.errors import ConfigError
 from cpsched.simulation.simulate import Settings
-from cpsched.study.sources import Jobs
+from cpsched.study.inputs import JobSelection
 
 #: Lists that a study may have, and the name of one entry in a workload and in the settings: a
 #: workload is run under each.
@@ -24,7 +24,7 @@ _FAR = re.compile(r'(^|[\s="])/(?:[^,"/]*[^,"/\s]/)*(?=[^,"/]*[^,"/\s]/[^,"/])')
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class LabelledSpec:
     """
     A dispatcher, predictor, runtime model or setting of a study.
 
@@ -41,7 +41,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StudyWorkload(Jobs):
+class StudyWorkload(JobSelection):
     """
     A workload of a study, with its systems.
 
@@ -60,11 +60,11 @@ class StudyWorkload(Jobs):
 
     label: str
     systems: tuple[str, ...]
-    predictors: tuple[Choice, ...]
-    dispatchers: tuple[Choice, ...] = ()
-    runtime_model: Choice | None = None
-    restarts: Choice | None = None
-    malleable: Choice | None = None
+    predictors: tuple[LabelledSpec, ...]
+    dispatchers: tuple[LabelledSpec, ...] = ()
+    runtime_model: LabelledSpec | None = None
+    restarts: LabelledSpec | None = None
+    malleable: LabelledSpec | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +120,7 @@ class Study:
     title: str
     question: str = ""
     workloads: tuple[StudyWorkload, ...]
-    dispatchers: tuple[Choice, ...]
+    dispatchers: tuple[LabelledSpec, ...]
     seeds: tuple[int, ...] = (0,)
     jitter: int = 0
     settings: Settings = field(default_factory=Settings)
@@ -178,6 +178,6 @@ def system_label(name_or_path: str) -> str:
     return as_label(name.removesuffix(".system"))
 
 
-def alike(label: str) -> str:
+def file_label(label: str) -> str:
     """Return a label as used in file names: lower case, spaces as hyphens."""
     return label.lower().replace(" ", "-")

@@ -18,24 +18,24 @@ from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.logs.generators import describe
 from cpsched.simulation.settings import RULES, Settings, read_settings
 from cpsched.study.allocators import with_allocator
-from cpsched.study.sources import Generated, LogFile
+from cpsched.study.inputs import Generated, LogFile
 from cpsched.study.study import (
     AXES,
     JITTER,
     Baseline,
-    Choice,
+    LabelledSpec,
     Study,
     StudyWorkload,
-    alike,
     as_label,
     check_label,
+    file_label,
     system_label,
 )
 from cpsched.util import registry, resources
 from cpsched.util.documents import read_text
 from cpsched.util.model_files import checked, with_model
 from cpsched.util.section import Section
-from cpsched.util.spec import called, canonical
+from cpsched.util.spec import canonical, display_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -143,9 +143,11 @@ def _study(top: Section) -> Study:
         )
     _tell_apart(top, workloads, dispatchers)
     seeds = top.seeds("seeds", (0,))
-    jitter = top.whole("jitter", 0, 86400, JITTER if len(seeds) > 1 else 0)
+    jitter = top.integer("jitter", 0, 86400, JITTER if len(seeds) > 1 else 0)
     if jitter and not any(seeds):
-        raise top.error("jitter", f"is {jitter}, but seed 0 moves no job; give seeds, such as 5")
+        raise top.error(
+            "jitter", f"is {jitter}, but one repetition moves no job; set seeds to more, such as 5"
+        )
     return Study(
         title=top.text("title", file.stem),
         question=top.text("question", ""),
@@ -160,7 +162,7 @@ def _study(top: Section) -> Study:
     )
 
 
-def choice(group: str, spec: str, folder: Path, label: str | None = None) -> Choice:
+def labelled_spec(group: str, spec: str, folder: Path, label: str | None = None) -> LabelledSpec:
     """
     Return a dispatcher, predictor, runtime model or setting, checked by making it once.
 
@@ -172,67 +174,71 @@ def choice(group: str, spec: str, folder: Path, label: str | None = None) -> Cho
         What paths of files are relative to.
     """
     rule = RULES.get(AXES.get(group, ""))
-    found = checked(group, spec, folder) if rule is None else rule.checked(spec, folder)
-    usual = as_label(called(group, spec if group != "predictors" else with_model(spec, folder)))
-    return Choice(usual if label is None else check_label(label), found)
+    canonical_spec = checked(group, spec, folder) if rule is None else rule.checked(spec, folder)
+    usual = as_label(
+        display_name(group, spec if group != "predictors" else with_model(spec, folder))
+    )
+    return LabelledSpec(usual if label is None else check_label(label), canonical_spec)
 
 
-def _placing(section: Section, dispatchers: tuple[Choice, ...]) -> tuple[Choice, ...]:
+def _placing(section: Section, dispatchers: tuple[LabelledSpec, ...]) -> tuple[LabelledSpec, ...]:
     """Give the study's allocator to all dispatchers that set none."""
     allocator = section.text("allocator", "")
     if not allocator:
         return dispatchers
     with section.blamed("allocator"):
         allocator = canonical("allocators", allocator)
-    found = tuple(replace(one, spec=with_allocator(one.spec, allocator)) for one in dispatchers)
-    _once(section, "dispatchers", [one.spec for one in found])
-    return found
+    placed = tuple(
+        replace(choice, spec=with_allocator(choice.spec, allocator)) for choice in dispatchers
+    )
+    _once(section, "dispatchers", [choice.spec for choice in placed])
+    return placed
 
 
 def _choices(
     section: Section, key: str, file: Path, default: Sequence[str] = (), *, once: bool = True
-) -> tuple[Choice, ...]:
+) -> tuple[LabelledSpec, ...]:
     """
     Read dispatchers, predictors, runtime models or settings: a list, or a table of labels.
 
     ``once``: none may be there twice under two labels.
     """
-    found = []
+    choices = []
     for label, spec in section.labelled(key, default):
         with section.blamed(key if label is None else f"{key}.{label}"):
-            found.append(choice(key, spec, file.parent, label))
-    _distinct(section, key, [choice.label for choice in found])
+            choices.append(labelled_spec(key, spec, file.parent, label))
+    _distinct(section, key, [labelled_spec.label for labelled_spec in choices])
     if once:
-        _once(section, key, [choice.spec for choice in found])
-    return tuple(found)
+        _once(section, key, [labelled_spec.spec for labelled_spec in choices])
+    return tuple(choices)
 
 
 def _once(section: Section, key: str, specs: Sequence[str]) -> None:
     """Refuse what would be run twice."""
-    twice = next((one for i, one in enumerate(specs) if one in specs[:i]), None)
+    twice = next((spec for i, spec in enumerate(specs) if spec in specs[:i]), None)
     if twice is not None:
         raise section.error(key, f"'{twice}' is given twice, as a run")
 
 
 def _systems(section: Section, file: Path) -> tuple[str, ...]:
     """Read systems, by name or by path relative to the study, and check that they exist."""
-    found = []
+    names = []
     for name in section.texts("systems"):
         if Path(name).suffix or os.sep in name:
-            name = str(_beside(file, name))
+            name = str(_relative_to_study(file, name))
         with section.blamed("systems"):
             systems.load(name)
-        found.append(name)
-    _distinct(section, "systems", [system_label(name) for name in found])
-    return tuple(found)
+        names.append(name)
+    _distinct(section, "systems", [system_label(name) for name in names])
+    return tuple(names)
 
 
 def _workload(
     section: Section,
     file: Path,
     shared: tuple[str, ...],
-    predictors: tuple[Choice, ...],
-    dispatchers: tuple[Choice, ...],
+    predictors: tuple[LabelledSpec, ...],
+    dispatchers: tuple[LabelledSpec, ...],
 ) -> StudyWorkload:
     section.expect(*_WORKLOAD_KEYS)
     source = _source(section, file)
@@ -271,23 +277,23 @@ def _changes(section: Section) -> tuple[str, ...]:
 
 
 def _under_each(
-    section: Section, workload: StudyWorkload, axes: Mapping[str, tuple[Choice, ...]]
+    section: Section, workload: StudyWorkload, axes: Mapping[str, tuple[LabelledSpec, ...]]
 ) -> list[StudyWorkload]:
     """Return a workload once for each runtime model and setting, which is added to its label."""
     named = [_named(section, key, axes.get(key, ())) or axes.get(key, ()) for key in AXES]
     fields = [field for field, ones in zip(AXES.values(), named, strict=True) if ones]
-    found = []
+    variants = []
     for chosen in product(*filter(None, named)):
-        label = ", ".join([workload.label, *(one.label for one in chosen)])
+        label = ", ".join([workload.label, *(choice.label for choice in chosen)])
         changes: dict[str, Any] = dict(zip(fields, chosen, strict=True))
         with section.blamed("name"):
-            found.append(replace(workload, label=check_label(label), **changes))
-    return found
+            variants.append(replace(workload, label=check_label(label), **changes))
+    return variants
 
 
-def _named(section: Section, key: str, there: Sequence[Choice]) -> tuple[Choice, ...]:
+def _named(section: Section, key: str, choices: Sequence[LabelledSpec]) -> tuple[LabelledSpec, ...]:
     """Read labels of what the study has: dispatchers, predictors, runtime models, settings."""
-    known = {one.label: one for one in there}
+    known = {choice.label: choice for choice in choices}
     named = section.texts(key)
     named = tuple(_label(key, label, known) for label in named)
     for label in named:
@@ -299,7 +305,7 @@ def _named(section: Section, key: str, there: Sequence[Choice]) -> tuple[Choice,
 def _label(group: str, text: str, known: Collection[str]) -> str:
     """Return a label, also where the long form of a preset, which tables do not use, stands."""
     try:
-        return text if text in known else as_label(called(group, text))
+        return text if text in known else as_label(display_name(group, text))
     except ConfigError:
         return text
 
@@ -311,7 +317,7 @@ def _source(section: Section, file: Path) -> LogFile | Generated:
         name = section.choice("generator", registry.names("generators"), None)
         assert name is not None
         return _generated(section, name)
-    path = _beside(file, section.text("file"))
+    path = _relative_to_study(file, section.text("file"))
     try:
         if path.is_dir():
             raise section.error("file", f"{path} is a folder, but a log is a file")
@@ -358,18 +364,18 @@ def _settings(section: Section, axes: Iterable[str]) -> Settings:
 
 
 def _baseline(
-    section: Section, dispatchers: Sequence[Choice], workloads: Sequence[StudyWorkload]
+    section: Section, dispatchers: Sequence[LabelledSpec], workloads: Sequence[StudyWorkload]
 ) -> Baseline:
-    predictors = {one.label: one for workload in workloads for one in workload.predictors}
-    labels = [one.label for one in dispatchers]
+    predictors = {choice.label: choice for workload in workloads for choice in workload.predictors}
+    labels = [choice.label for choice in dispatchers]
     dispatcher = section.text("dispatcher", "") or None
     if dispatcher is not None:
         dispatcher = _label("dispatchers", dispatcher, labels)
     if dispatcher not in (None, *labels):
         section.choice("dispatcher", labels, None)
     predictor = section.choice("predictor", list(predictors), None)
-    workload = section.choice("workload", [one.label for one in workloads], None)
-    names = [system_label(name) for one in workloads for name in one.systems]
+    workload = section.choice("workload", [choice.label for choice in workloads], None)
+    names = [system_label(name) for choice in workloads for name in choice.systems]
     system = section.choice("system", list(dict.fromkeys(names)), None)
     section.finish()
     if dispatcher is predictor is workload is system is None:
@@ -382,15 +388,15 @@ def _baseline(
 
 
 def _tell_apart(
-    section: Section, workloads: Sequence[StudyWorkload], dispatchers: Sequence[Choice]
+    section: Section, workloads: Sequence[StudyWorkload], dispatchers: Sequence[LabelledSpec]
 ) -> None:
     """Refuse workloads of the same name unless they have no dispatcher in common."""
     seen: dict[str, set[str]] = {}
     for workload in workloads:
-        own = {one.label for one in workload.dispatchers or dispatchers}
+        own = {choice.label for choice in workload.dispatchers or dispatchers}
         others = seen.setdefault(workload.label, set())
         if own & others:
-            _distinct(section, "workloads", [one.label for one in workloads])
+            _distinct(section, "workloads", [choice.label for choice in workloads])
         others |= own
     _distinct(section, "workloads", list(seen))
 
@@ -399,16 +405,16 @@ def _distinct(section: Section, key: str, labels: Sequence[str]) -> None:
     """Refuse labels that tables or figure files would confuse."""
     by_name: dict[str, str] = {}
     for label in labels:
-        other = by_name.get(alike(label))
+        other = by_name.get(file_label(label))
         if other == label:
             raise section.error(key, f"two are called '{label}'; a study file gives each a name")
         if other is not None:
             raise section.error(
                 key, f"'{other}' and '{label}' differ only in case or hyphens; use distinct names"
             )
-        by_name[alike(label)] = label
+        by_name[file_label(label)] = label
 
 
-def _beside(file: Path, path: str) -> Path:
+def _relative_to_study(file: Path, path: str) -> Path:
     """Return a path relative to the study's folder; an absolute one is kept."""
     return (file.parent / path).absolute()

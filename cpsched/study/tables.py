@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from cpsched.errors import ConfigError
 from cpsched.metrics.leading import on_front
 from cpsched.metrics.outcomes import EXCLUDED
-from cpsched.study.comparisons import COLUMNS, Difference, comparisons, is_lower
+from cpsched.study.comparisons import COLUMNS, MetricDifference, comparisons, is_lower
 from cpsched.study.gains import gains
 from cpsched.study.measures import AREA
 from cpsched.study.record import record
-from cpsched.study.results import Results, collect, mean, place_of
+from cpsched.study.results import Results, case_of, collect, mean
 from cpsched.study.study import Baseline, as_label
-from cpsched.util.spec import called
+from cpsched.util.spec import display_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -114,12 +114,12 @@ class Tables:
         }
 
     @cached_property
-    def compared(self) -> dict[RunKey, dict[str, Difference]]:
+    def compared(self) -> dict[RunKey, dict[str, MetricDifference]]:
         """The differences over all jobs of each run but the baselines, by run and figure."""
-        found: dict[RunKey, dict[str, Difference]] = {}
+        found: dict[RunKey, dict[str, MetricDifference]] = {}
         for row in self.differences.rows():
             if row["class"] == "all":
-                one = Difference(row)
+                one = MetricDifference(row)
                 found.setdefault(one.key, {})[one.figure] = one
         return found
 
@@ -130,7 +130,7 @@ class Tables:
         return [
             row
             for row in rows
-            if (place_of(row), (row["dispatcher"], row["predictor"])) == (place, who)
+            if (case_of(row), (row["dispatcher"], row["predictor"])) == (place, who)
         ]
 
     def is_lower(self, one: RunKey, other: RunKey, figure: str) -> bool:
@@ -204,7 +204,7 @@ def _compared_with(baseline: str | Baseline | None, results: Results) -> Results
     there = list(dict.fromkeys(run.dispatcher for run in results.runs))
     if dispatcher not in there:
         # Tables use the name of a preset, whichever way it was written.
-        dispatcher = as_label(called("dispatchers", dispatcher))
+        dispatcher = as_label(display_name("dispatchers", dispatcher))
     if dispatcher not in there:
         raise ConfigError(
             f"no run is of '{dispatcher}'; there are: {', '.join(there)}", key="baseline"

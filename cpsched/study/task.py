@@ -12,7 +12,7 @@ from cpsched.errors import ConfigError, RunError
 from cpsched.simulation.identity import Identity, identify
 from cpsched.study.changes import after
 from cpsched.study.folder import plain
-from cpsched.study.sources import Input, Jobs, machine_digest, system_source
+from cpsched.study.inputs import JobSelection, RunInput, machine_digest, system_source
 from cpsched.study.study import AXES, system_label
 from cpsched.util.spec import Spec, files_of
 
@@ -25,7 +25,7 @@ _DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class RunTask:
     """
     One run.
 
@@ -46,7 +46,7 @@ class Task:
     name: str
     identity: str
     labels: tuple[tuple[str, str | int], ...]
-    made_of: Input
+    made_of: RunInput
     dispatcher: str
     predictor: str
     settings: Settings
@@ -78,7 +78,7 @@ class Task:
         return {**dict(self.labels), "identity": self.identity, **self.made_of.record()}
 
 
-def tasks_of(study: Study) -> list[Task]:
+def tasks_of(study: Study) -> list[RunTask]:
     """
     Return the runs of a study, in its order.
 
@@ -88,20 +88,24 @@ def tasks_of(study: Study) -> list[Task]:
         If a file of the study cannot be read, or a run occurs twice under two names.
     """
     wanted = {(name, w.changes) for w in study.workloads for name in w.systems}
-    machines = {one: system_source(*one) for one in sorted(wanted)}
-    tasks: dict[str, Task] = {}
+    machines = {variant: system_source(*variant) for variant in sorted(wanted)}
+    tasks: dict[str, RunTask] = {}
     for workload in study.workloads:
-        jobs = {item.name: getattr(workload, item.name) for item in fields(Jobs)}
+        jobs = {item.name: getattr(workload, item.name) for item in fields(JobSelection)}
         log = None if workload.source.seeded else workload.source.pinned()
         own = {key: getattr(workload, key) for key in AXES.values()}
         settings = replace(
-            after(workload.changes, study.settings, lambda change, one: change.of_settings(one)),
-            **{key: one.spec for key, one in own.items() if one is not None},
+            after(
+                workload.changes,
+                study.settings,
+                lambda change, settings: change.of_settings(settings),
+            ),
+            **{key: variant.spec for key, variant in own.items() if variant is not None},
         )
         # All runs of a seed before those of the next, so that neighbours share a workload.
         for system, seed in product(workload.systems, study.seeds):
             jitter = study.jitter if seed and not workload.source.seeded else 0
-            made_of = Input(
+            made_of = RunInput(
                 **jobs | {"source": log or workload.source.pinned(seed)},
                 system=machines[system, workload.changes],
                 jitter=jitter,
@@ -126,16 +130,16 @@ def tasks_of(study: Study) -> list[Task]:
 
 def _task(
     labels: tuple[str, str, str, str],
-    made_of: Input,
+    made_of: RunInput,
     dispatcher: str,
     predictor: str,
     settings: Settings,
-) -> Task:
+) -> RunTask:
     identity, unknown = identity_of(made_of, dispatcher, predictor, settings)
     specs = _short("dispatchers", dispatcher), _short("predictors", predictor)
     slug = plain(" ".join([*labels[:2], *specs, f"s{settings.seed}"]))
     names = ("workload", "system", "dispatcher", "predictor")
-    return Task(
+    return RunTask(
         name=f"{slug}-{identity[:_DIGITS]}",
         identity=identity,
         labels=(*zip(names, labels, strict=True), ("seed", settings.seed)),
@@ -147,7 +151,7 @@ def _task(
     )
 
 
-def identity_of(made_of: Input, dispatcher: str, predictor: str, settings: Settings) -> Identity:
+def identity_of(made_of: RunInput, dispatcher: str, predictor: str, settings: Settings) -> Identity:
     """Return the identity of a run of a study."""
     system_digest = machine_digest(made_of.system)
     what = (dispatcher, predictor, settings, made_of.readers())
@@ -161,5 +165,5 @@ def _short(group: str, text: str) -> str:
     return str(Spec(spec.name, tuple((dict(spec.options) | files).items())))
 
 
-def _called(task: Task) -> str:
+def _called(task: RunTask) -> str:
     return " / ".join(str(value) for _, value in task.labels)

@@ -139,9 +139,11 @@ class Compared:
         return shown(own, daily, self.verdict)
 
 
-def _ends(one: Estimate | None) -> Ends | None:
+def _ends(estimate: Estimate | None) -> Ends | None:
     """Return the ends of an interval; None without one."""
-    return None if one is None or one.low is None or one.high is None else (one.low, one.high)
+    if estimate is None or estimate.low is None or estimate.high is None:
+        return None
+    return estimate.low, estimate.high
 
 
 def shown(own: Ends | None, daily: Ends | None, verdict: str) -> Ends | None:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from cpsched.errors import CpschedError
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulate import simulate
-from cpsched.study.folder import begin, is_whole_copy, put_in_place
-from cpsched.study.sources import prepare
+from cpsched.study.folder import begin, is_complete_copy, put_in_place
+from cpsched.study.inputs import prepare
 from cpsched.study.writer import save_run
 from cpsched.util import registry
 from cpsched.util.own_code import described, fault_of
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from cpsched.model.schedule import Schedule
     from cpsched.simulation.simulate import Checkpoint
-    from cpsched.study.task import Task
+    from cpsched.study.task import RunTask
 
 #: Makes the observers of a run: of its name, its number of jobs, and the Unix time of second 0.
 Watch: TypeAlias = Callable[[str, int, int | None], Sequence[Observer]]
@@ -33,7 +33,7 @@ _guarded: set[int] = set()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class RunTarget:
     """
     Where a campaign's runs go.
 
@@ -57,7 +57,7 @@ class Place:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Done:
+class RunOutcome:
     """
     The outcome of a run.
 
@@ -73,11 +73,11 @@ class Done:
 
 
 def work_on(
-    task: Task,
-    place: Place,
+    task: RunTask,
+    target: RunTarget,
     watch: Watch | None,
     checkpoint: Checkpoint | None = None,
-) -> Done:
+) -> RunOutcome:
     """
     Carry out a run and return its outcome; errors of the run are never raised.
 
@@ -86,30 +86,30 @@ def work_on(
     checkpoint
         Where the run saves its state.
     """
-    if place.parent is not None and place.parent not in _guarded:
-        _guarded.add(place.parent)
-        threading.Thread(target=_die_with, args=(place.parent,), daemon=True).start()
+    if target.parent is not None and target.parent not in _guarded:
+        _guarded.add(target.parent)
+        threading.Thread(target=_die_with, args=(target.parent,), daemon=True).start()
     try:
-        _carried_out(task, place, watch, checkpoint)
-        return Done(name=task.name)
+        _carried_out(task, target, watch, checkpoint)
+        return RunOutcome(name=task.name)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
         # Whatever a dispatcher, a predictor or a library raises, the other runs continue.
-        return Done(name=task.name, error=_reason(error), trace=traceback.format_exc())
+        return RunOutcome(name=task.name, error=_reason(error), trace=traceback.format_exc())
 
 
 def _reason(error: BaseException) -> str:
     """Return an error as one line; of one that nobody foresaw, its type and where it was raised."""
-    kind, said = described(error)
-    if said and isinstance(error, CpschedError):
-        return said
+    kind, message = described(error)
+    if message and isinstance(error, CpschedError):
+        return message
     if (fault := fault_of(error)) is not None:
         return fault
-    if said and isinstance(error, OSError):
-        return said
+    if message and isinstance(error, OSError):
+        return message
     last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{kind}{': ' * bool(said)}{said} ({last.filename}, line {last.lineno})"
+    return f"{kind}{': ' * bool(message)}{message} ({last.filename}, line {last.lineno})"
 
 
 def _die_with(parent: int) -> None:
@@ -120,10 +120,10 @@ def _die_with(parent: int) -> None:
 
 
 def _carried_out(
-    task: Task, place: Place, watch: Watch | None, checkpoint: Checkpoint | None
+    task: RunTask, target: RunTarget, watch: Watch | None, checkpoint: Checkpoint | None
 ) -> None:
     """Simulate, and put the run in its place."""
-    folder = begin(place.work, task.key)
+    folder = begin(target.work, task.key)
     try:
         task.check_identity()
         fitted = prepare(task.made_of)
@@ -136,20 +136,20 @@ def _carried_out(
             observers=() if watch is None else watch(task.name, jobs, fitted.workload.epoch),
             checkpoint=checkpoint,
         )
-        writers = [_writer(name, task) for name in place.formats]
-        arguments = task.record() | {"formats": list(place.formats)}
+        writers = [_writer(name, task) for name in target.formats]
+        arguments = task.record() | {"formats": list(target.formats)}
         save_run(run, folder / "run", arguments=arguments, formats=writers)
         # Not instead of an equal one, which somebody may be reading: this may be the orphan of a
         # process that was killed, while the next has made the run.
-        if place.again or not is_whole_copy(place.runs / task.name, folder / "run"):
-            put_in_place(folder / "run", place.runs / task.name, overwrite=True)
+        if target.again or not is_complete_copy(target.runs / task.name, folder / "run"):
+            put_in_place(folder / "run", target.runs / task.name, overwrite=True)
         if checkpoint is not None:
             checkpoint.remove()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _writer(name: str, task: Task) -> Callable[[Schedule, Path], object]:
+def _writer(name: str, task: RunTask) -> Callable[[Schedule, Path], object]:
     """Return what writes a run's files of a format, named like its log."""
     write, log = registry.load("formats", name), task.made_of.source.name
     return lambda schedule, folder: write(schedule, folder, log.removesuffix(".gz"))

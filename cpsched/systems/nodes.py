@@ -29,7 +29,7 @@ _PATTERN = re.compile(r"([^{}]*)\{(?::0?(\d{1,2})d)?\}([^{}]*)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class NodesEntry:
     """
     One ``[[nodes]]`` entry: nodes that are alike.
 
@@ -59,7 +59,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Nodes:
+class SystemNodes:
     """All nodes of a system along the line; N nodes, R resource kinds."""
 
     capacity: IntArray
@@ -82,7 +82,7 @@ class Nodes:
 
 def read_nodes(
     sections: Sequence[Section], resources: Sequence[str], shared_features: Sequence[str]
-) -> Nodes:
+) -> SystemNodes:
     """
     Return the nodes that the entries describe.
 
@@ -102,7 +102,7 @@ def read_nodes(
     owner = _owners(entries)
     names = _names(entries, owner)
     capacity = np.array([entry.amounts for entry in entries], dtype=np.int64)[owner]
-    return Nodes(
+    return SystemNodes(
         capacity=capacity,
         names=names,
         groups=tuple(entries[index].group for index in owner),
@@ -111,7 +111,7 @@ def read_nodes(
     )
 
 
-def _entry(section: Section, resources: Sequence[str], shared: Sequence[str]) -> Entry:
+def _entry(section: Section, resources: Sequence[str], shared: Sequence[str]) -> NodesEntry:
     section.expect(*ENTRY_KEYS, *resources)
     pattern = section.text("names") if "names" in section else None
     hosts = _hosts(section, pattern) if pattern and "{" not in pattern else None
@@ -119,7 +119,7 @@ def _entry(section: Section, resources: Sequence[str], shared: Sequence[str]) ->
         raise section.error("", 'give either count = 32 or ids = "1-32"')
     positions = _positions(section) if "ids" in section else None
     count = section.count("count", MAX_NODES) or len(hosts or ())
-    entry = Entry(
+    entry = NodesEntry(
         section=section,
         group=section.text("group"),
         positions=positions,
@@ -163,7 +163,7 @@ def _positions(section: Section) -> tuple[int, ...]:
     return tuple(positions)
 
 
-def _owners(entries: Sequence[Entry]) -> IntArray:
+def _owners(entries: Sequence[NodesEntry]) -> IntArray:
     """Return which entry each position belongs to, shape ``(N,)``."""
     total = sum(entry.count for entry in entries)
     if total > MAX_NODES:
@@ -184,7 +184,7 @@ def _owners(entries: Sequence[Entry]) -> IntArray:
     return owner
 
 
-def _names(entries: Sequence[Entry], owner: IntArray) -> tuple[str, ...]:
+def _names(entries: Sequence[NodesEntry], owner: IntArray) -> tuple[str, ...]:
     """Name every node: by position where positions are given, else counting in the entry."""
     makers = [_name_maker(entry, len(owner)) for entry in entries]
     used = [0] * len(entries)
@@ -202,7 +202,7 @@ def _names(entries: Sequence[Entry], owner: IntArray) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _name_maker(entry: Entry, num_nodes: int) -> Callable[[int], str]:
+def _name_maker(entry: NodesEntry, num_nodes: int) -> Callable[[int], str]:
     """Return the function from a node's number to its name; a pattern is never evaluated."""
     if (hosts := entry.hosts) is not None:
         return lambda number: hosts[number - 1]

@@ -10,7 +10,7 @@ import numpy as np
 from cpsched.errors import instead_of
 from cpsched.model.system import LogMapping, MemoryMapping, Preempt, ProcessorMapping, Queue, System
 from cpsched.model.topology import Topology, TopologyKind
-from cpsched.systems.nodes import ENTRY_KEYS, Nodes, read_nodes
+from cpsched.systems.nodes import ENTRY_KEYS, SystemNodes, read_nodes
 from cpsched.util import registry
 from cpsched.util.section import Section
 
@@ -81,7 +81,7 @@ def _resources(top: Section) -> tuple[str, ...]:
     return kinds
 
 
-def _nodes(top: Section, kinds: tuple[str, ...]) -> Nodes:
+def _nodes(top: Section, kinds: tuple[str, ...]) -> SystemNodes:
     sections = top.tables("nodes")
     if not sections:
         raise top.error("nodes", "there are none; give at least one [[nodes]] entry")
@@ -92,7 +92,7 @@ def _nodes(top: Section, kinds: tuple[str, ...]) -> Nodes:
     return nodes
 
 
-def _queues(top: Section, nodes: Nodes) -> dict[str, Queue]:
+def _queues(top: Section, nodes: SystemNodes) -> dict[str, Queue]:
     queues: dict[str, Queue] = {}
     for section in top.tables("queues"):
         section.expect(*(item.name for item in fields(Queue)))
@@ -205,7 +205,7 @@ def read_topology(section: Section, node_names: Sequence[str]) -> tuple[IntArray
         return order, Topology(num_nodes)
     if main in files:
         kind = registry.load("topology_files", main)
-        return kind.read(section.beside(main), node_names)  # type: ignore[no-any-return]
+        return kind.read(section.sibling_file(main), node_names)  # type: ignore[no-any-return]
     arguments = _arguments(section, main)
     try:
         return order, Topology(num_nodes, **arguments)

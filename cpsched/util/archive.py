@@ -49,9 +49,9 @@ def read_arrays(
         try:
             with zipfile.ZipFile(opened) as archive:
                 size = sum(entry.file_size for entry in archive.infolist())
-            most = path.stat().st_size if limit is None else limit
-            if size > most:
-                raise ValueError(f"it holds {size:,} bytes, more than the {most:,} expected")
+            max_bytes = path.stat().st_size if limit is None else limit
+            if size > max_bytes:
+                raise ValueError(f"it holds {size:,} bytes, more than the {max_bytes:,} expected")
             opened.seek(0)
             # np.load leaves a file open if it cannot read it.
             with np.load(opened, allow_pickle=False) as file:
@@ -89,9 +89,9 @@ def unflattened(flat: Mapping[str, Any], *always: str) -> dict[str, Any]:
     """Return what was flattened; mappings named in ``always`` are there though they were empty."""
     nested: dict[str, Any] = {name: {} for name in always}
     for name, value in flat.items():
-        place = nested
+        level = nested
         *parents, last = name.split("/")
         for parent in parents:
-            place = place.setdefault(parent, {})
-        place[last] = value
+            level = level.setdefault(parent, {})
+        level[last] = value
     return nested

@@ -53,7 +53,7 @@ def read_file(path: Path, columns: Sequence[str] | None = None, **how: Any) -> p
         return file.read(columns=None if columns is None else list(columns), use_threads=False)
 
 
-def read_pieces(path: Path, columns: Sequence[str], **how: Any) -> Iterator[pa.Table]:
+def read_batches(path: Path, columns: Sequence[str], **how: Any) -> Iterator[pa.Table]:
     """Yield some columns of a Parquet file, some rows at a time; arguments as there."""
     with pq.ParquetFile(path, **how) as file:
         for batch in file.iter_batches(ROWS, columns=list(columns), use_threads=False):
@@ -76,17 +76,17 @@ def write_file(
     how
         Arguments of ``pyarrow.parquet.ParquetWriter``.
     """
-    pieces = (_table(columns) for columns in tables)
-    rest = next(pieces).replace_schema_metadata(metadata)
+    batches = (_table(columns) for columns in tables)
+    rest = next(batches).replace_schema_metadata(metadata)
     numbered = repeating(rest)
     with pq.ParquetWriter(
         where, rest.schema, compression="zstd", use_dictionary=numbered, **how
     ) as writer:
-        for piece in pieces:
+        for batch in batches:
             while rest.num_rows >= ROWS:
                 writer.write_table(rest[:ROWS])
                 rest = rest[ROWS:]
-            rest = pa.concat_tables([rest, piece.cast(rest.schema)]).combine_chunks()
+            rest = pa.concat_tables([rest, batch.cast(rest.schema)]).combine_chunks()
         writer.write_table(rest, row_group_size=ROWS)
 
 
@@ -105,8 +105,8 @@ def plain(array: pa.Array) -> IntArray:
     """Return int64 without nulls, from its buffer: pyarrow's own way imports pandas."""
     if not len(array):
         return np.empty(0, dtype=np.int64)
-    whole = np.frombuffer(array.buffers()[1], dtype=np.int64)
-    return whole[array.offset : array.offset + len(array)].copy()
+    values = np.frombuffer(array.buffers()[1], dtype=np.int64)
+    return values[array.offset : array.offset + len(array)].copy()
 
 
 def check_within(what: str, values: IntArray, low: int, high: int) -> None:

@@ -47,7 +47,7 @@ def check_new_file(
     if path.exists() and not path.is_file():
         raise ConfigError("is not a regular file; choose another name", where=path, key=key)
     if path.exists() and not overwrite:
-        message = "the file exists; choose another name, or add --overwrite"
+        message = "the file exists; choose another name, or add --force"
         raise ConfigError(message, where=path, key=key)
 
 

@@ -12,14 +12,14 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "fifo": "cpsched.dispatch.rules:Fifo",
         "sjf": "cpsched.dispatch.rules:Sjf",
         "ljf": "cpsched.dispatch.rules:Ljf",
-        "prb": "cpsched.dispatch.rules:Prb",
+        "greedy": "cpsched.dispatch.rules:Greedy",
         "easy": "cpsched.dispatch.backfilling:Easy",
         "conservative": "cpsched.dispatch.backfilling:Conservative",
-        "cph": "cpsched.cp.hybrid:Cph",
-        "planned-easy": "cpsched.cp.hybrid:PlannedEasy",
-        "cp": "cpsched.cp.pure:Cp",
-        "plan": "cpsched.cp.plan:WholeQueue",
-        "try": "cpsched.dispatch.try_runs:TryRuns",
+        "cp-pool": "cpsched.cp.cp_pool:CpPool",
+        "easy-plan": "cpsched.cp.cp_pool:EasyPlan",
+        "cp-nodes": "cpsched.cp.cp_nodes:CpNodes",
+        "lookahead": "cpsched.cp.lookahead:Lookahead",
+        "speculative": "cpsched.dispatch.speculative:Speculative",
         "preempt": "cpsched.dispatch.preemption:Preemption",
         "aucsched1": "cpsched.papers.auction.aucsched:Aucsched1",
         "aucsched2": "cpsched.papers.auction.aucsched:Aucsched2",
@@ -29,7 +29,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "dn-dbes": "cpsched.papers.dn_dbes.dispatcher:DnDbes",
         "ipsched": "cpsched.papers.ipsched.dispatcher:Ipsched",
         "malleable": "cpsched.papers.malleable.dispatcher:Malleable",
-        "policy": "cpsched.gym.dispatcher:TrainedPolicy",
+        "learned": "cpsched.gym.dispatcher:LearnedDispatcher",
         "slurm": "cpsched.slurm.dispatch.dispatcher:Slurm",
         "slurm-backfill": "cpsched.slurm.dispatch.plain:SlurmBackfill",
         "wla": "cpsched.papers.wla.dispatcher:Wla",
@@ -37,21 +37,21 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
     "allocators": {
         "first-fit": "cpsched.dispatch.allocators:FirstFit",
         "best-fit": "cpsched.dispatch.allocators:BestFit",
-        "consolidate": "cpsched.dispatch.allocators:Consolidate",
+        "pack": "cpsched.dispatch.allocators:Pack",
         "balanced": "cpsched.dispatch.allocators:Balanced",
-        "frugal": "cpsched.dispatch.allocators:Frugal",
-        "least-loss": "cpsched.dispatch.allocators:LeastLoss",
+        "spare-scarce": "cpsched.dispatch.allocators:SpareScarce",
+        "fgd": "cpsched.dispatch.allocators:Fgd",
         "lowest-switch": "cpsched.dispatch.allocators:LowestSwitch",
         "fewest-groups": "cpsched.dispatch.allocators:FewestGroups",
         "contiguous": "cpsched.dispatch.allocators:Contiguous",
     },
     "priorities": {
-        "fifo": "cpsched.dispatch.priority:Fifo",
-        "sjf": "cpsched.dispatch.priority:Sjf",
-        "ljf": "cpsched.dispatch.priority:Ljf",
+        "fifo": "cpsched.dispatch.priority:FifoOrder",
+        "sjf": "cpsched.dispatch.priority:SjfOrder",
+        "ljf": "cpsched.dispatch.priority:LjfOrder",
         "expected-wait": "cpsched.dispatch.priority:ExpectedWait",
         "slowdown": "cpsched.dispatch.priority:Slowdown",
-        "urgency": "cpsched.dispatch.priority:Urgency",
+        "wsept": "cpsched.dispatch.priority:Wsept",
         "basic": "cpsched.papers.priorities:Basic",
         "f1": "cpsched.papers.priorities:F1",
         "f2": "cpsched.papers.priorities:F2",
@@ -75,7 +75,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
     },
     "outages": {
         "none": "cpsched.simulation.outages:NoOutages",
-        "drawn": "cpsched.simulation.outages:DrawnOutages",
+        "random": "cpsched.simulation.outages:RandomOutages",
         "table": "cpsched.simulation.outages:OutageTable",
         "during": "cpsched.simulation.outages:OutageDuring",
     },
@@ -92,7 +92,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
     "predictors": {
         "requested": "cpsched.model.estimates:Requested",
         "actual": "cpsched.model.estimates:Actual",
-        "jobs-alike": "predictors.jobs_alike:JobsAlike",
+        "knn": "predictors.knn:Knn",
         "last": "predictors.last:Last",
         "user-history": "predictors.user_history:UserHistory",
         "user-history-plus": "predictors.user_history:UserHistoryPlus",
@@ -113,17 +113,11 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
     "observers": {
         "negotiation": "cpsched.papers.dn_dbes.record:NegotiationLog",
     },
-    "overviews": {
-        "across-logs": "cpsched.report.overview:overview",
-    },
     "reports": {
         "html": "cpsched.report.html.make:make_report",
     },
     "backends": {
         "slurm-arrays": "cpsched.study.slurm_arrays:SlurmArrays",
-    },
-    "scripts": {
-        "slurm": "cpsched.logs.sacct.batch_script:read",
     },
     "formats": {
         "accasim": "accasim_adapter.files:write",
@@ -149,17 +143,19 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
 }
 
 #: Presets: names for others with some options, of which nothing but the long form is recorded.
-#: Those of EASY by other orders, and the eight variants of Remediani 2017.
+#: Those of EASY by other orders, and the variants of Remediani 2017.
 ALIASES: Mapping[str, Mapping[str, tuple[str, Mapping[str, str]]]] = {
     "dispatchers": {
-        "easy-urgency": ("easy", {"priority": "urgency", "reserve": "requested"}),
-        "easy-slowdown": ("easy", {"priority": "slowdown"}),
+        "easy-wsept": ("easy", {"order": "wsept", "estimate": "requested"}),
+        "easy-slowdown": ("easy", {"order": "slowdown"}),
+        "prb": ("greedy", {"order": "expected-wait"}),
+        "sdprb": ("greedy", {"order": "slowdown"}),
     }
     | {
-        f"{name}-{number}": (name, {"search": search, "objective": objective, **own})
-        for name, own_search, own in (
-            ("cph", "expected-wait", {"fill": "none"}),
-            ("cp", "default", {}),
+        f"{preset}-{number}": (name, {"search": search, "objective": objective, **own})
+        for preset, name, own_search, own in (
+            ("cph", "cp-pool", "expected-wait", {"fill": "none"}),
+            ("cp", "cp-nodes", "default", {}),
         )
         for number, (search, objective) in enumerate(
             (

@@ -57,7 +57,7 @@ def _finite(content: Any) -> Any:
             str(key) if isinstance(key, float) else key: _finite(value)
             for key, value in content.items()
         }
-    return [_finite(one) for one in content] if isinstance(content, list | tuple) else content
+    return [_finite(item) for item in content] if isinstance(content, list | tuple) else content
 
 
 def read_json(text: str | bytes) -> Any:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from cpsched.errors import ConfigError
 from cpsched.util import registry
-from cpsched.util.spec import Spec, build, files_of, is_file, whole
+from cpsched.util.spec import Spec, build, expand, files_of, is_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,15 +67,15 @@ def checked(group: str, text: str, folder: Path = Path()) -> str:
     if group == "predictors":
         given["truth"] = lambda handle: handle
         text = with_model(text, folder)
-    spec = whole(group, text)
+    spec = expand(group, text)
     files = {key: (folder / path).absolute() for key, path in files_of(group, spec).items()}
     options = tuple((key, str(files.get(key, value))) for key, value in spec.options)
-    found = Spec(spec.name, options)
-    build(group, found, **given)
+    checked_spec = Spec(spec.name, options)
+    build(group, checked_spec, **given)
     for path in files.values():
         if not path.is_file():
             raise ConfigError("is not a file", where=path)
-    return str(found)
+    return str(checked_spec)
 
 
 def _refuse_options(text: str, folder: Path) -> None:

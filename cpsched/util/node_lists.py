@@ -74,26 +74,26 @@ def named_nodes(text: str, known: Collection[str]) -> list[str]:
 
 def _numbers(text: str, limit: int) -> list[str]:
     """Return the numbers between brackets."""
-    found: list[str] = []
+    numbers: list[str] = []
     for part in text.split(","):
         match = _RANGE.fullmatch(part)
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
         if match is None or first > last:
             raise ValueError(f"has {part!r} in brackets, which must be a number or a range")
-        if last - first + len(found) >= limit:
+        if last - first + len(numbers) >= limit:
             raise ValueError(f"has more than {limit} names")
-        found.extend(f"{number:0{len(match[1])}d}" for number in range(first, last + 1))
-    return found
+        numbers.extend(f"{number:0{len(match[1])}d}" for number in range(first, last + 1))
+    return numbers
 
 
 def compress(names: Iterable[str]) -> str:
     """Return a list of hosts that :func:`expand` makes these names of; no name comes twice."""
-    found = []
+    ranges = []
     for (before, after), group in groupby(map(_parts, names), key=lambda part: part[::2]):
         inside = ",".join(_ranges(number for _, number, _ in group))
         plain = inside.isdigit() or not inside.strip(",")
-        found.append(f"{before}{inside if plain else f'[{inside}]'}{after}")
-    return ",".join(found)
+        ranges.append(f"{before}{inside if plain else f'[{inside}]'}{after}")
+    return ",".join(ranges)
 
 
 def fold(names: Sequence[str], runs: Iterable[Sequence[int]]) -> str:

@@ -32,7 +32,7 @@ def library_folders() -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _resolved(folders: Iterable[str]) -> tuple[str, ...]:
-    return tuple(f"{os.path.realpath(one)}{os.sep}" for one in sorted(folders))
+    return tuple(f"{os.path.realpath(folder)}{os.sep}" for folder in sorted(folders))
 
 
 def fault_of(error: BaseException) -> str | None:
@@ -50,9 +50,9 @@ def fault_of(error: BaseException) -> str | None:
             last = frame, line
     if last is None:
         return None
-    code, (kind, said) = last[0].f_code, described(error)
+    code, (kind, message) = last[0].f_code, described(error)
     where = f"{code.co_filename}, line {last[1]}"
-    return f"{code.co_qualname} raises {kind}{': ' * bool(said)}{said} ({where})"
+    return f"{code.co_qualname} raises {kind}{': ' * bool(message)}{message} ({where})"
 
 
 def described(error: BaseException) -> tuple[str, str]:
@@ -76,9 +76,9 @@ def hidden_package() -> tuple[str, str] | None:
     folder = Path(__file__).resolve().parents[2]
     for name in sorted(PACKAGES - {"cpsched"}):
         spec = find_spec(name)
-        places = [] if spec is None else [*(spec.submodule_search_locations or ())]
-        if [Path(place).resolve() for place in places] != [folder / name]:
-            return name, "" if spec is None else str(spec.origin or next(iter(places), ""))
+        locations = [] if spec is None else [*(spec.submodule_search_locations or ())]
+        if [Path(location).resolve() for location in locations] != [folder / name]:
+            return name, "" if spec is None else str(spec.origin or next(iter(locations), ""))
     return None
 
 
@@ -109,8 +109,8 @@ def method_of(thing: Any, method: str) -> str:
 
 def public_names(module: Any) -> Iterator[str]:
     """Give the names of the classes that a module defines."""
-    for name, one in vars(module).items():
-        if isinstance(one, type) and one.__module__ == module.__name__ and name[0] != "_":
+    for name, value in vars(module).items():
+        if isinstance(value, type) and value.__module__ == module.__name__ and name[0] != "_":
             yield name
 
 

@@ -32,7 +32,7 @@ _INSTANT = re.compile(
 )
 
 
-def whole(value: str) -> int:
+def integer(value: str) -> int:
     """Read a whole number, sign allowed; nothing that only Python would take for one."""
     if not _WHOLE.fullmatch(value):
         raise ValueError("is not a whole number")
@@ -89,7 +89,7 @@ def instant(value: str) -> tuple[int, bool]:
     unix seconds. Fractions of a second are cut off.
     """
     if value.isascii() and value.isdigit():
-        return seconds_within(whole(value)), True
+        return seconds_within(integer(value)), True
     match = _INSTANT.fullmatch(value)
     if not match:
         raise ValueError("is not a date and time like 2024-03-01T10:00:00")

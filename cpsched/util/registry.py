@@ -28,7 +28,7 @@ GROUPS = {
     "dispatchers": "dispatcher",
     "allocators": "allocator",
     "priorities": "priority",
-    "traces": "trace format",
+    "traces": "log format",
     "generators": "generator",
     "runtime_models": "runtime model",
     "outages": "kind of outages",
@@ -38,11 +38,9 @@ GROUPS = {
     "observers": "observer",
     "reports": "report of runs",
     "plots": "plot",
-    "overviews": "overview of several logs",
     "backends": "back-end",
     "system_files": "kind of system file",
     "model_files": "kind of model file",
-    "scripts": "kind of batch script",
     "topology_files": "kind of topology file",
     "checks": "suite of checks",
 }
@@ -58,13 +56,13 @@ PLUG_INS = {
 
 
 @dataclass(frozen=True)
-class Entry:
+class RegistryEntry:
     """
     A registered name and where its thing lies.
 
     Attributes
     ----------
-    of, settled
+    of, preset_options
         What the name stands for, and with which options, if it is a preset; else empty.
     """
 
@@ -72,7 +70,7 @@ class Entry:
     target: str
     distribution: str
     of: str = ""
-    settled: Mapping[str, str] = field(default_factory=dict)
+    preset_options: Mapping[str, str] = field(default_factory=dict)
 
     def load(self) -> Any:
         """Import and return the thing."""
@@ -121,9 +119,9 @@ class Entry:
         return getattr(module, attribute)
 
     def _not_imported(self, module_name: str, error: BaseException) -> ConfigError:
-        said = fault_of(error) or f"{type(error).__name__}: {error}"
+        message = fault_of(error) or f"{type(error).__name__}: {error}"
         return ConfigError(
-            f"cannot be loaded: module '{module_name}' fails when it is imported: {said}",
+            f"cannot be loaded: module '{module_name}' fails when it is imported: {message}",
             where=self.name,
         )
 
@@ -154,17 +152,17 @@ def _is_ours(group: str) -> bool:
 
 
 @cache
-def entries(group: str) -> Mapping[str, Entry]:
+def entries(group: str) -> Mapping[str, RegistryEntry]:
     """Return everything registered in a group by name; built-ins win over plug-ins."""
     own = BUILT_IN.get(group, {})
-    listed = {name: Entry(name, target, "cpsched") for name, target in own.items()}
+    listed = {name: RegistryEntry(name, target, "cpsched") for name, target in own.items()}
     listed |= _aliases(listed, ALIASES.get(group, {}))
     if group not in PLUG_INS:
         return dict(sorted(listed.items()))
     for point in _registered(tuple(sys.path)).get(PLUG_INS[group], ()):
         owner = _owner(point)
         if point.name not in listed:
-            listed[point.name] = Entry(point.name, point.value, owner)
+            listed[point.name] = RegistryEntry(point.name, point.value, owner)
         elif listed[point.name].target != point.value:
             warnings.warn(
                 f"{owner} registers a {GROUPS[group]} '{point.name}' that exists already; ignored",
@@ -175,12 +173,12 @@ def entries(group: str) -> Mapping[str, Entry]:
 
 
 def _aliases(
-    listed: Mapping[str, Entry], aliases: Mapping[str, tuple[str, Mapping[str, str]]]
-) -> dict[str, Entry]:
+    listed: Mapping[str, RegistryEntry], aliases: Mapping[str, tuple[str, Mapping[str, str]]]
+) -> dict[str, RegistryEntry]:
     """Return the entries of presets: names for others with some options."""
     return {
-        alias: replace(listed[name], name=alias, of=name, settled=settled)
-        for alias, (name, settled) in aliases.items()
+        alias: replace(listed[name], name=alias, of=name, preset_options=preset_options)
+        for alias, (name, preset_options) in aliases.items()
     }
 
 
@@ -189,10 +187,10 @@ def names(group: str) -> list[str]:
     return list(entries(group))
 
 
-def entry(group: str, name: str) -> Entry | None:
+def entry(group: str, name: str) -> RegistryEntry | None:
     """Return what is registered under a name, or a class of a module by ``module:Class``."""
     module, by_class, _ = name.partition(":")
-    return Entry(name, name, module) if by_class else entries(group).get(name)
+    return RegistryEntry(name, name, module) if by_class else entries(group).get(name)
 
 
 def load(group: str, name: str) -> Any:
@@ -206,10 +204,10 @@ def load(group: str, name: str) -> Any:
     ConfigError
         If it is registered and cannot be imported.
     """
-    found = entry(group, name)
-    if found is None:
+    registered = entry(group, name)
+    if registered is None:
         raise UnknownNameError(GROUPS[group], name, entries(group))
-    return found.load_class(group) if ":" in name else found.load()
+    return registered.load_class(group) if ":" in name else registered.load()
 
 
 def is_registered(name: str) -> bool:

@@ -42,7 +42,7 @@ class Section:
         The table as ``tomllib`` gives it.
     where
         The file, for messages.
-    place
+    table_name
         What the table is called in the file (``nodes[2]``), empty for the top level.
     lines
         The lines of the file's keys (:func:`key_lines`), for messages.
@@ -52,12 +52,12 @@ class Section:
         self,
         data: Mapping[str, Any],
         where: str,
-        place: str = "",
+        table_name: str = "",
         lines: Mapping[str, int] | None = None,
     ) -> None:
         self._data = data
         self._where = where
-        self._place = place
+        self._table_name = table_name
         self._lines = lines or {}
         self._asked: set[str] = set()
 
@@ -90,11 +90,11 @@ class Section:
 
     def error(self, key: str, message: object) -> ConfigError:
         """Return the error that says what is wrong with a key, on one line whatever the key."""
-        place = self._below(key)
+        table_name = self._below(key)
         # What is missing is missing from the table above it.
-        while place and place not in self._lines:
-            place = place.rpartition(".")[0]
-        line, shown = self._lines.get(place), self._below(escaped(key))
+        while table_name and table_name not in self._lines:
+            table_name = table_name.rpartition(".")[0]
+        line, shown = self._lines.get(table_name), self._below(escaped(key))
         return ConfigError(str(message), where=self._where, line=line, key=shown)
 
     @contextmanager
@@ -143,15 +143,15 @@ class Section:
         """Return true or false."""
         return self._read(key, "true or false", _flag, default)
 
-    def whole(self, key: str, least: int, most: int, default: int) -> int:
+    def integer(self, key: str, least: int, limit: int, default: int) -> int:
         """Return a whole number within bounds."""
-        found = self.count(key, most, least=least)
-        return default if found is None else found
+        number = self.count(key, limit, least=least)
+        return default if number is None else number
 
     def count(self, key: str, limit: int = MAX_AMOUNT, *, least: int = 1) -> int | None:
         """Return a whole number of at least ``least``."""
         right = f"a whole number from {least} to {limit}"
-        return self._read(key, right, partial(_whole, least=least, most=limit), None)
+        return self._read(key, right, partial(_integer, least=least, limit=limit), None)
 
     def needed_count(self, key: str) -> int:
         """Return a whole number of at least one that must be there."""
@@ -168,14 +168,14 @@ class Section:
         """Return a duration in seconds: a whole number, "H:MM:SS" or "D-HH:MM:SS"."""
         number = f"of at least {least}" if least != 1 else "above 0"
         right = f'seconds as a whole number {number}, "6:00:00" or "1-00:00:00"'
-        return self._read(key, right, lambda value: _whole(_clock(value), least, MAX_TIME), None)
+        return self._read(key, right, lambda value: _integer(_clock(value), least, MAX_TIME), None)
 
     def moment(self, key: str) -> int | str | None:
         """Return seconds of the log's clock, or a date as text."""
         right = "seconds of the log's clock, or a date such as 2014-03-31"
         return self._read(key, right, _moment, None)
 
-    def beside(self, key: str) -> Path:
+    def sibling_file(self, key: str) -> Path:
         """Return a file whose path is given relative to the file of this table."""
         return self.file.parent / self.text(key)
 
@@ -184,13 +184,13 @@ class Section:
     def texts(self, key: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
         """Return a list of distinct non-empty strings."""
         right = 'a list of texts, such as ["a", "b"]'
-        found = self._read(key, right, lambda value: _list(value, _text), default)
-        return self._distinct(key, found, repr)
+        values = self._read(key, right, lambda value: _list(value, _text), default)
+        return self._distinct(key, values, repr)
 
     def counts(self, key: str) -> tuple[int, ...]:
         """Return a list of whole numbers of at least one."""
         right = "a list of whole numbers of at least 1"
-        return self._read(key, right, lambda value: _list(value, _whole), ())
+        return self._read(key, right, lambda value: _list(value, _integer), ())
 
     def count_lists(self, key: str) -> tuple[tuple[int, ...], ...]:
         """Return a list of lists of whole numbers of at least one."""
@@ -202,10 +202,10 @@ class Section:
 
         def read(value: object) -> tuple[int, ...]:
             if isinstance(value, list):
-                return _filled(_list(value, lambda seed: _whole(seed, 0, _LARGEST_SEED)))
-            return tuple(range(1, _whole(value, 1, _MOST_SEEDS) + 1))
+                return _filled(_list(value, lambda seed: _integer(seed, 0, _LARGEST_SEED)))
+            return tuple(range(1, _integer(value, 1, _MOST_SEEDS) + 1))
 
-        right = f"a number of seeds from 1 to {_MOST_SEEDS}, or a list such as [1, 2, 3]"
+        right = f"a number of repetitions from 1 to {_MOST_SEEDS}, or a list such as [1, 2, 3]"
         return self._distinct(key, self._read(key, right, read, default), str)
 
     def labelled(self, key: str, default: Sequence[str]) -> list[tuple[str | None, str]]:
@@ -232,14 +232,16 @@ class Section:
         """Return the entries of a list of tables (``[[key]]``)."""
         right = f"entries of the form [[{key}]]"
         entries = self._read(key, right, lambda value: _list(value, _table), ())
-        return [self._at(one, f"{self._below(key)}[{i}]") for i, one in enumerate(entries, start=1)]
+        return [
+            self._at(table, f"{self._below(key)}[{i}]") for i, table in enumerate(entries, start=1)
+        ]
 
-    def _at(self, data: Mapping[str, Any], place: str) -> Self:
+    def _at(self, data: Mapping[str, Any], table_name: str) -> Self:
         """Return a table of the same file."""
-        return type(self)(data, self._where, place, self._lines)
+        return type(self)(data, self._where, table_name, self._lines)
 
     def _below(self, key: str) -> str:
-        return f"{self._place}.{key}" if self._place and key else self._place or key
+        return f"{self._table_name}.{key}" if self._table_name and key else self._table_name or key
 
     def _read(self, key: str, right: str, read: Callable[[Any], _Value], default: Any) -> _Value:
         """Return a value as ``read`` makes it, which raises ValueError if it is not ``right``."""
@@ -253,12 +255,12 @@ class Section:
             raise self._wrong(key, value, right) from None
 
     def _distinct(
-        self, key: str, found: tuple[_Value, ...], shown: Callable[[_Value], str]
+        self, key: str, values: tuple[_Value, ...], shown: Callable[[_Value], str]
     ) -> tuple[_Value, ...]:
-        twice = next((one for i, one in enumerate(found) if one in found[:i]), None)
+        twice = next((value for i, value in enumerate(values) if value in values[:i]), None)
         if twice is not None:
             raise self.error(key, f"{shown(twice)} is listed twice")
-        return found
+        return values
 
     def _wrong(self, key: str, value: object, right: str) -> ConfigError:
         if value is None:
@@ -293,16 +295,16 @@ def _flag(value: Any) -> bool:
     return bool(_checked(value, isinstance(value, bool)))
 
 
-def _whole(value: Any, least: int = 1, most: int | None = None) -> int:
+def _integer(value: Any, least: int = 1, limit: int | None = None) -> int:
     """Return a whole number; TOML's true is not 1."""
     good = isinstance(value, int) and not isinstance(value, bool) and value >= least
-    return int(_checked(value, good and (most is None or value <= most)))
+    return int(_checked(value, good and (limit is None or value <= limit)))
 
 
 def _kilobytes(value: Any) -> int:
     if isinstance(value, str) and (match := _MEMORY.fullmatch(value)):
         value = int(match[1]) * _KB[match[2]]
-    return _whole(value, 1, MAX_AMOUNT)
+    return _integer(value, 1, MAX_AMOUNT)
 
 
 def _clock(value: Any) -> Any:
@@ -318,12 +320,12 @@ def _moment(value: Any) -> int | str:
         return value.isoformat()
     if isinstance(value, str):
         return datetime.fromisoformat(value).isoformat()
-    return _whole(value, -MAX_TIME)
+    return _integer(value, -MAX_TIME)
 
 
 def _table(value: Any) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = _checked(value, isinstance(value, dict))
-    return found
+    table: Mapping[str, Any] = _checked(value, isinstance(value, dict))
+    return table
 
 
 def _list(value: Any, read: Callable[[Any], _Value]) -> tuple[_Value, ...]:
@@ -332,7 +334,7 @@ def _list(value: Any, read: Callable[[Any], _Value]) -> tuple[_Value, ...]:
 
 
 def _some_counts(value: Any) -> tuple[int, ...]:
-    return _filled(_list(value, _whole))
+    return _filled(_list(value, _integer))
 
 
 _NAME = r"""(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')"""
@@ -348,7 +350,7 @@ def key_lines(text: str) -> dict[str, int]:
 
     They are named as in errors: ``log.mapping``, or ``nodes[2].count`` in the second ``[[nodes]]``.
     """
-    found: dict[str, int] = {}
+    line_of: dict[str, int] = {}
     entries: dict[str, int] = {}
     table = string = ""
     for number, line in enumerate(text.split("\n"), start=1):
@@ -363,13 +365,13 @@ def key_lines(text: str) -> dict[str, int]:
                     table = f"{table}[{entries[table]}]"
                 table = f"{table}.{part}" if table else part
             if match[1] == "[[":
-                found.setdefault(table, number)
+                line_of.setdefault(table, number)
                 entries[table] = entries.get(table, 0) + 1
                 table = f"{table}[{entries[table]}]"
-            found.setdefault(table, number)
+            line_of.setdefault(table, number)
         elif match := _KEY.match(line):
-            found.setdefault(".".join(filter(None, (table, *_parts(match[1])))), number)
-    return found
+            line_of.setdefault(".".join(filter(None, (table, *_parts(match[1])))), number)
+    return line_of
 
 
 def _parts(dotted: str) -> list[str]:

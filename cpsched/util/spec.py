@@ -1,9 +1,9 @@
 """
-Specifications like ``easy:priority=slowdown,backfill=sjf``: a name and its options.
+Specifications like ``easy:order=slowdown,backfill=sjf``: a name and its options.
 
 Options are the keyword parameters of the thing's constructor; their types come from its
 annotations, so a new option needs no code here. A value may be a specification itself; its options
-follow behind a dot: ``easy:priority=urgency,priority.patience=7200,priority.share=1``. Any other
+follow behind a dot: ``easy:order=wsept,order.aging=24h,order.width_exponent=1``. Any other
 value with a comma, a quote or spaces at its ends is written in double quotes, as in JSON:
 ``gbm-log:model="a,b.npz"``. Instead of a registered name there may be a class, ``my_package:Mine``
 or ``my_package:Mine:key=value``.
@@ -27,6 +27,7 @@ from cpsched.errors import (
     DispatchError,
     UnknownNameError,
     instead_of,
+    removed,
 )
 from cpsched.util import registry
 from cpsched.util.own_code import described, fault_of
@@ -38,6 +39,8 @@ _TRUE = {"true", "yes", "on", "1"}
 _FALSE = {"false", "no", "off", "0"}
 #: An option that names a file is annotated with this: its content counts, not its name.
 File = str
+#: An option that is a length of time, as ``24h`` or in seconds, is annotated with this.
+Seconds = int
 _CLASS = re.compile(r"([\w.]+:[A-Z]\w*)(?::|$)")
 _ANY_CLASS = re.compile(r"([\w.]+:[A-Za-z_]\w*)(?::|$)")
 #: A value that is a specification with several options.
@@ -157,11 +160,11 @@ def _unquoted(text: str, key: str, value: str) -> str:
         ) from None
 
 
-def whole(group: str, spec: Spec | str) -> Spec:
+def expand(group: str, spec: Spec | str) -> Spec:
     """
-    Return a specification without presets: ``easy:priority=slowdown`` for ``easy-slowdown``.
+    Return a specification without presets: ``easy:order=slowdown`` for ``easy-slowdown``.
 
-    Options of the priority that a preset sets are the preset's, too: ``easy-urgency:share=1``.
+    Options of the order that a preset sets are the preset's, too: ``easy-wsept:aging=24h``.
 
     Raises
     ------
@@ -172,38 +175,38 @@ def whole(group: str, spec: Spec | str) -> Spec:
     entry = registry.entry(group, spec.name)
     if entry is None or not entry.of:
         return spec
-    settled = dict(entry.settled)
+    preset_options = dict(entry.preset_options)
     for key, _ in spec.options:
-        if key in settled:
-            preset = Spec(entry.of, tuple(settled.items()))
+        if key in preset_options:
+            preset = Spec(entry.of, tuple(preset_options.items()))
             raise ConfigError(f"is settled: {spec.name} is {preset}", where=spec, key=key)
     outer_of = {key: outer for outer, _, keys in passed_on(group, spec.name) for key in keys}
     given = {
         f"{outer_of[key]}.{key}" if key in outer_of else key: value for key, value in spec.options
     }
-    return Spec(entry.of, _nested(str(spec), given | settled))
+    return Spec(entry.of, _nested(str(spec), given | preset_options))
 
 
 #: Options of dispatchers whose values are specifications of this group, which presets pass on to.
-_NESTED = {"priority": "priorities"}
+_NESTED = {"order": "priorities"}
 
 
 def passed_on(group: str, name: str) -> Iterator[tuple[str, tuple[str, str], list[str]]]:
     """Yield each option that a preset sets, group and name of its value, and what that takes."""
     entry = registry.entry(group, name)
     for outer, inner_group in _NESTED.items():
-        if entry is not None and outer in entry.settled:
-            inner = Spec.parse(entry.settled[outer])
+        if entry is not None and outer in entry.preset_options:
+            inner = Spec.parse(entry.preset_options[outer])
             taken = {*_signature(registry.load(group, entry.of)).parameters, *dict(inner.options)}
             keys = [key for key in options_of(inner_group, inner.name) if key not in taken]
             yield outer, (inner_group, inner.name), keys
 
 
-def called(group: str, text: str) -> str:
+def display_name(group: str, text: str) -> str:
     """Return what tables call a specification: the name of its preset, else its one form."""
-    spec = whole(group, text)
+    spec = expand(group, text)
     presets = (name for name, entry in registry.entries(group).items() if entry.of)
-    return next((name for name in presets if whole(group, name) == spec), str(Spec.parse(text)))
+    return next((name for name in presets if expand(group, name) == spec), str(Spec.parse(text)))
 
 
 def is_class(name: str) -> bool:
@@ -239,7 +242,7 @@ def build(group: str, spec: Spec | str, **given: Any) -> Any:
     ConfigError
         If an option is unknown, or its value not of its type or refused by the constructor.
     """
-    spec = whole(group, spec)
+    spec = expand(group, spec)
     maker = _maker(group, spec.name)
     if lacks := getattr(maker, "__abstractmethods__", None):
         raise ConfigError(f"its class lacks the method {min(lacks)}", where=spec)
@@ -268,9 +271,9 @@ def build(group: str, spec: Spec | str, **given: Any) -> Any:
     except BaseException as error:
         if not is_class(spec.name):
             raise
-        kind, said = described(error)
-        said = fault_of(error) or f"its class raises {kind}: {said}"
-        raise DispatchError(f"{spec}: {said}") from error
+        kind, message = described(error)
+        message = fault_of(error) or f"its class raises {kind}: {message}"
+        raise DispatchError(f"{spec}: {message}") from error
 
 
 #: The base of classes that may be named, by group, and where it is imported from.
@@ -357,7 +360,7 @@ def spec_of(group: str, thing: Any) -> Spec | None:
     options.
     """
     if isinstance(thing, str):
-        return whole(group, thing)
+        return expand(group, thing)
     entry = registry.entries(group).get(getattr(thing, "name", ""))
     made_with = getattr(thing, "made_with", None)
     if entry is None or made_with is None or entry.load() is not type(thing):
@@ -379,7 +382,7 @@ def spec_of(group: str, thing: Any) -> Spec | None:
 
 def resolved(group: str, spec: Spec) -> dict[str, Any]:
     """Return all options of a specification with their values, defaults included."""
-    spec = whole(group, spec)
+    spec = expand(group, spec)
     parameters = _signature(_maker(group, spec.name)).parameters
     given = {key: _convert(spec, key, value, parameters, set()) for key, value in spec.options}
     return options_of(group, spec.name) | given
@@ -387,7 +390,7 @@ def resolved(group: str, spec: Spec) -> dict[str, Any]:
 
 def files_of(group: str, spec: Spec) -> dict[str, Path]:
     """Return the files that options of a specification name, by option."""
-    spec = whole(group, spec)
+    spec = expand(group, spec)
     parameters = _signature(_maker(group, spec.name)).parameters
     return {
         key: Path(value)
@@ -405,7 +408,7 @@ def canonical(group: str, text: str) -> str:
     UnknownNameError, ConfigError
         As :func:`build`.
     """
-    spec = whole(group, text)
+    spec = expand(group, text)
     build(group, spec)
     return str(spec)
 
@@ -413,12 +416,12 @@ def canonical(group: str, text: str) -> str:
 def options_of(group: str, name: str) -> dict[str, Any]:
     """Return the options a registered thing takes beside those its name settles, with defaults."""
     parameters = _signature(_maker(group, name)).parameters
-    found = registry.entry(group, name)
-    settled = {} if found is None else found.settled
+    registered = registry.entry(group, name)
+    preset_options = {} if registered is None else registered.preset_options
     return {
         key: parameter.default
         for key, parameter in parameters.items()
-        if parameter.default is not inspect.Parameter.empty and key not in settled
+        if parameter.default is not inspect.Parameter.empty and key not in preset_options
     }
 
 
@@ -442,6 +445,8 @@ def _convert(
     """Turn an option's text into the type its parameter is annotated with."""
     accepted = sorted(name for name in parameters if name not in hidden)
     if key not in accepted:
+        if message := removed("option", key):
+            raise ConfigError(message, where=spec)
         there = instead_of(key, accepted, f"; '{spec.name}' takes:")
         nested = [outer for outer, value in spec.options if ":" in value and "." not in key]
         if nested:
@@ -468,9 +473,26 @@ def _boolean(text: str) -> bool:
     raise ValueError(text)
 
 
+def _seconds(text: str) -> int:
+    # Imported on use: help needs specifications, and none of the heavy libraries.
+    from cpsched.util.quantities import duration
+
+    return duration(text)
+
+
 #: How the text of an option becomes a value, by the type its parameter is annotated with.
-_NAMES = {"bool": "yes or no", "int": "a whole number", "float": "a number"}
-_TYPES: dict[str, Callable[[str], Any]] = {"bool": _boolean, "int": int, "float": float}
+_NAMES = {
+    "bool": "yes or no",
+    "Seconds": "a length of time (seconds, or as 24h)",
+    "int": "a whole number",
+    "float": "a number",
+}
+_TYPES: dict[str, Callable[[str], Any]] = {
+    "bool": _boolean,
+    "Seconds": _seconds,
+    "int": int,
+    "float": float,
+}
 
 
 class _Remembers:

@@ -232,8 +232,8 @@ def _narrow(columns: Sequence[_Laid], width: int) -> None:
 
 def _parts(columns: Sequence[_Laid], width: int) -> list[list[_Laid]]:
     """Return the columns of each part of a table that is too wide: the names, and some others."""
-    told = (index for index, one in enumerate(columns) if not one.is_name)
-    num_names = next(told, len(columns))
+    value_positions = (index for index, laid in enumerate(columns) if not laid.is_name)
+    num_names = next(value_positions, len(columns))
     names, others = columns[:num_names], columns[num_names:]
     # Names may have half of each part, so that the other half has numbers.
     _narrow(names, width // 2)

@@ -10,5 +10,5 @@ _LIBRARIES = ("numpy", "numba", "pyarrow", "ortools", "scikit-learn")
 
 def versions() -> dict[str, str]:
     """Return the versions of cpsched, Python and the libraries that results depend on."""
-    found = {"cpsched": version("cpsched"), "python": platform.python_version()}
-    return found | {library: version(library) for library in _LIBRARIES}
+    releases = {"cpsched": version("cpsched"), "python": platform.python_version()}
+    return releases | {library: version(library) for library in _LIBRARIES}

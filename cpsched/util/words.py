@@ -30,10 +30,10 @@ def escaped(text: str) -> str:
     return "".join(char if char.isprintable() else _escape(char) for char in text)
 
 
-def brief(text: str, most: int = 80) -> str:
+def brief(text: str, max_length: int = 80) -> str:
     """Return text from a log, such as a name, on one line of at most ``most`` characters."""
     shown = escaped(text) or "''"
-    return shown if len(shown) <= most else shown[: most - 3] + "..."
+    return shown if len(shown) <= max_length else shown[: max_length - 3] + "..."
 
 
 def quoted(text: str) -> str:
@@ -82,8 +82,8 @@ def duration(time: float) -> str:
         # Rounded first: 3,599.6 s are an hour and not 59 min 60 s.
         parts = round(time / smaller)
         if parts * smaller >= size:
-            whole, rest = divmod(parts, size // smaller)
-            return f"{sign}{whole:,} {unit}" + (f" {rest} {named}" if rest else "")
+            count, rest = divmod(parts, size // smaller)
+            return f"{sign}{count:,} {unit}" + (f" {rest} {named}" if rest else "")
     return f"{sign}{round(time)} s"
 
 

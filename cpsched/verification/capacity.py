@@ -24,7 +24,7 @@ _CHUNK = 1 << 21
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Cells:
+class NodeCells:
     """
     Runs of neighbouring nodes that no segment and no change of capacity divides; C cells.
 
@@ -44,7 +44,7 @@ class Cells:
     beyond: IntArray
 
     @classmethod
-    def of(cls, node: IntArray, count: IntArray, capacity: IntArray) -> Cells:
+    def of(cls, node: IntArray, count: IntArray, capacity: IntArray) -> NodeCells:
         """Cut the line of nodes wherever something differs."""
         edge = np.zeros(len(capacity) + 1, dtype=np.bool_)
         edge[[0, -1]] = True
@@ -83,8 +83,8 @@ def _fits_alone(segments: Segments, which: IntArray, capacity: IntArray) -> Bool
 def _check(checked: Checked, which: IntArray, start: IntArray, end: IntArray) -> None:
     """Check some segments, given when each is there."""
     segments, system = checked.segments, checked.system
-    cells = Cells.of(segments.node[which], segments.count[which], system.capacity)
-    found: list[tuple[int, int, int, int, int]] = []
+    cells = NodeCells.of(segments.node[which], segments.count[which], system.capacity)
+    exceeded: list[tuple[int, int, int, int, int]] = []
     for low, high in _blocks(cells):
         own = np.flatnonzero((cells.first < high) & (cells.beyond > low))
         # Ends first: half-open intervals give back before others take. The sort keeps that order.
@@ -100,7 +100,7 @@ def _check(checked: Checked, which: IntArray, start: IntArray, end: IntArray) ->
             taken = np.cumsum((sign * amounts)[at])
             over = taken > system.capacity[cells.node[cell], kind]
             rises = np.flatnonzero(over & ~np.concatenate([[False], over[:-1]]))
-            found.extend(
+            exceeded.extend(
                 zip(
                     times[event[at[rises]]].tolist(),
                     cells.node[cell[rises]].tolist(),
@@ -110,25 +110,25 @@ def _check(checked: Checked, which: IntArray, start: IntArray, end: IntArray) ->
                     strict=True,
                 )
             )
-    _report(checked, sorted(found))
+    _report(checked, sorted(exceeded))
 
 
-def _report(checked: Checked, found: list[tuple[int, int, int, int, int]]) -> None:
+def _report(checked: Checked, exceeded: list[tuple[int, int, int, int, int]]) -> None:
     """Report every time that a node's load rises above its capacity, by time."""
     segments, system = checked.segments, checked.system
 
     def say(at: int) -> str:
-        _, node, kind, segment, taken = found[at]
+        _, node, kind, segment, taken = exceeded[at]
         return (
             f"takes node {system.node_names[node]} to {taken} {system.resources[kind]} at"
             f" {segments.start[segment]}, it has {system.capacity[node, kind]}"
         )
 
-    rows = segments.job[np.array([segment for *_, segment, _ in found], dtype=np.int64)]
-    checked.add(Rule.CAPACITY, np.ones(len(found), dtype=np.bool_), say, rows)
+    rows = segments.job[np.array([segment for *_, segment, _ in exceeded], dtype=np.int64)]
+    checked.add(Rule.CAPACITY, np.ones(len(exceeded), dtype=np.bool_), say, rows)
 
 
-def _blocks(cells: Cells) -> Iterator[tuple[int, int]]:
+def _blocks(cells: NodeCells) -> Iterator[tuple[int, int]]:
     """Yield ranges of cells with about ``_CHUNK`` events each (more if one cell has more)."""
     num_cells = len(cells.node)
     steps = np.bincount(cells.first, minlength=num_cells + 1)
@@ -139,7 +139,7 @@ def _blocks(cells: Cells) -> Iterator[tuple[int, int]]:
     yield from pairwise(edges)
 
 
-def _expand(cells: Cells, segment: IntArray, low: int, high: int) -> tuple[IntArray, IntArray]:
+def _expand(cells: NodeCells, segment: IntArray, low: int, high: int) -> tuple[IntArray, IntArray]:
     """Return every (cell, event) of cells ``[low, high)``, by cell, then in the order of events."""
     first = np.maximum(cells.first[segment], low)
     length = np.minimum(cells.beyond[segment], high) - first

@@ -44,7 +44,7 @@ class Checked:
     ) -> None:
         self._limit = limit
         self._count: Counter[Rule] = Counter()
-        self._kept: defaultdict[Rule, list[Violation]] = defaultdict(list)
+        self._violations: defaultdict[Rule, list[Violation]] = defaultdict(list)
         self.schedule, self.workload = schedule, schedule.workload
         self.segments, self.system = schedule.segments, schedule.system
         self.recorded, self.complete, self.predictor = recorded, complete, predictor
@@ -53,10 +53,10 @@ class Checked:
         """Yield some jobs at a time, whose violations are added here; asked for once."""
         horizon, met = self.horizon, self.dependency_met
         for first, part in self.schedule.parts():
-            one = copy(self)
-            one.schedule, one.workload, one.segments = part, part.workload, part.segments
-            one.horizon, one.dependency_met = horizon, met[first : first + len(part.workload)]
-            yield one
+            subset = copy(self)
+            subset.schedule, subset.workload, subset.segments = part, part.workload, part.segments
+            subset.horizon, subset.dependency_met = horizon, met[first : first + len(part.workload)]
+            yield subset
 
     @cached_property
     def horizon(self) -> int:
@@ -96,17 +96,17 @@ class Checked:
         """
         positions = np.flatnonzero(broken)
         self._count[rule] += len(positions)
-        kept = self._kept[rule]
-        for position in positions[: self._limit - len(kept)].tolist():
+        violations = self._violations[rule]
+        for position in positions[: self._limit - len(violations)].tolist():
             row = position if rows is None else int(rows[position])
             job_id = str(self.workload.job_id[row])
-            kept.append(Violation(rule, job_id, f"job {brief(job_id)} {say(position)}", 0))
+            violations.append(Violation(rule, job_id, f"job {brief(job_id)} {say(position)}", 0))
 
     def add_once(self, rule: Rule, message: str) -> None:
         """Add a violation that is about no single job."""
         self._count[rule] += 1
-        if len(self._kept[rule]) < self._limit:
-            self._kept[rule].append(Violation(rule, None, message, 0))
+        if len(self._violations[rule]) < self._limit:
+            self._violations[rule].append(Violation(rule, None, message, 0))
 
     def __bool__(self) -> bool:
         return self._count.total() > 0
@@ -116,5 +116,5 @@ class Checked:
         return [
             replace(violation, total=self._count[rule])
             for rule in Rule
-            for violation in self._kept[rule]
+            for violation in self._violations[rule]
         ]

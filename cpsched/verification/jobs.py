@@ -178,9 +178,9 @@ def check_runtime(checked: Checked) -> None:
         wrong |= running & (so_far > right)
     else:
         limited = np.bool_(kills) & (requested != MISSING) & ~restarts.sized
-        most = requested + restarts.extra
-        wrong = _ran(schedule) & ((ran < 0) | (limited & (ran > most)))
-        wrong |= running & limited & (so_far > most)
+        longest = requested + restarts.extra
+        wrong = _ran(schedule) & ((ran < 0) | (limited & (ran > longest)))
+        wrong |= running & limited & (so_far > longest)
     checked.add(Rule.RUNTIME, wrong, say)
 
 

@@ -55,7 +55,7 @@ class Phases:
         job, start, end, leaving = (key[first] for key in keys)
         return cls(order=order, first=first, job=job, start=start, end=end, leaving=leaving)
 
-    def some(self, chosen: BoolArray) -> Phases:
+    def take(self, chosen: BoolArray) -> Phases:
         """Return some phases, of which only job and times are to be looked at."""
         columns = {name: getattr(self, name)[chosen] for name in ("job", "start", "end", "leaving")}
         return replace(self, first=self.first[chosen], **columns)

@@ -32,7 +32,7 @@ def check_allocation(checked: Checked) -> None:
 def check_cover(checked: Checked) -> None:
     """Check that the phases of a job's last start follow each other from its start to its end."""
     schedule, phases, restarts = checked.schedule, checked.phases, checked.restarts
-    phases = phases.some(~restarts.cut)
+    phases = phases.take(~restarts.cut)
     job = phases.job
     start, end = schedule.start[job], schedule.end[job]
     end = np.where(schedule.outcome[job] == JobOutcome.NOT_ENDED, checked.horizon, end)

@@ -30,8 +30,8 @@ def check_predictions(checked: Checked) -> None:
     rejected = checked.schedule.outcome == JobOutcome.REJECTED
 
     def say(row: int, name: str, answer: IntArray) -> str:
-        least, most = (MISSING, MISSING) if rejected[row] else (low[row], high[row])
-        expected = f"{least}" if least == most else f"from {least} to {most}"
+        lowest, highest = (MISSING, MISSING) if rejected[row] else (low[row], high[row])
+        expected = f"{lowest}" if lowest == highest else f"from {lowest} to {highest}"
         return f"has {name} {answer[row]}, of {checked.predictor} it must be {expected}"
 
     for name in _ANSWERS:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cpsched.verification.checked import Checked
 
 #: Amounts beyond this are wrong whatever they are: their products do not fit in 64 bits.
-_MOST = float(1 << 62)
+_MAX_AMOUNT = float(1 << 62)
 
 
 def check_units(checked: Checked) -> None:
@@ -100,12 +100,12 @@ def check_locality(checked: Checked) -> None:
         (Rule.SEGMENT, workload.segment, "segment"),
         (Rule.MAX_SWITCHES, limit, "max_switches"),
     ):
-        said: dict[int, str] = {}
+        complaints: dict[int, str] = {}
         for at in np.flatnonzero(column[job]).tolist():
-            said[at] = misfit(at, **{name: int(column[job[at]])})
+            complaints[at] = misfit(at, **{name: int(column[job[at]])})
         wrong = np.zeros(len(job), dtype=np.bool_)
-        wrong[[at for at, words in said.items() if words]] = True
-        checked.add(rule, wrong, said.__getitem__, job)
+        wrong[[at for at, words in complaints.items() if words]] = True
+        checked.add(rule, wrong, complaints.__getitem__, job)
 
 
 def _outwaited(checked: Checked) -> BoolArray:
@@ -140,17 +140,24 @@ def check_amount(checked: Checked) -> None:
         request, per_node = workload.request[job, kind], workload.per_node[job, kind]
         need = units * request + per_node
         # A range: up to the most a job can use of each node.
-        most = need + np.maximum(workload.per_node_max[job, kind] - per_node, 0)
+        max_amount = need + np.maximum(workload.per_node_max[job, kind] - per_node, 0)
         # The same in floating point, where products do not wrap around.
-        huge = units.astype(np.float64) * request > _MOST
+        huge = units.astype(np.float64) * request > _MAX_AMOUNT
         capacity, amount = system.capacity[node, kind], segments.amount[order, kind]
-        wrong = huge | np.where(alone, amount != capacity, (amount < need) | (amount > most))
+        wrong = huge | np.where(alone, amount != capacity, (amount < need) | (amount > max_amount))
         wrong |= alone & (need > capacity)
 
         def say(
             at: int,
             name: str = name,
-            columns: tuple[IntArray, ...] = (amount, units, request, per_node, capacity, most),
+            columns: tuple[IntArray, ...] = (
+                amount,
+                units,
+                request,
+                per_node,
+                capacity,
+                max_amount,
+            ),
         ) -> str:
             taken, each, of, besides, there, limit = (int(values[at]) for values in columns)
             own = f", at most {limit}" if limit > each * of + besides else ""

@@ -73,7 +73,7 @@ class Restarts:
         special[phases.job[cut]] = True
         for first, end in _ranges_of(phases.job, special):
             job = int(phases.job[first])
-            account = _Account.of(workload, job, kills=bool(limited[job]))
+            account = _JobWork.of(workload, job, kills=bool(limited[job]))
             for at in range(first, end):
                 due[at] = account.enter(int(phases.start[at]), int(sizes[at]))
                 account.leave(int(phases.end[at]), int(phases.leaving[at]))
@@ -93,7 +93,7 @@ class Restarts:
 
 
 @dataclass(slots=True)
-class _Account:
+class _JobWork:
     """The work of one job, phase after phase."""
 
     units: int
@@ -111,7 +111,7 @@ class _Account:
     steps: list[tuple[int, int, Fraction]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, workload: Workload, job: int, *, kills: bool) -> _Account:
+    def of(cls, workload: Workload, job: int, *, kills: bool) -> _JobWork:
         """Return the account of a job that has not started; work counts in seconds."""
         rigid = workload.job_type[job] == JobType.RIGID
         return cls(
@@ -178,11 +178,11 @@ class _Account:
         return Fraction(max(int(speed * 10**6), 1), 10**6)
 
 
-def _ranges_of(job: IntArray, some: BoolArray) -> Iterator[tuple[int, int]]:
+def _ranges_of(job: IntArray, chosen: BoolArray) -> Iterator[tuple[int, int]]:
     """Yield where the phases of some jobs begin and end."""
     edges = np.flatnonzero(np.diff(job, prepend=-1, append=-1))
     for first, end in pairwise(edges.tolist()):
-        if some[job[first]]:
+        if chosen[job[first]]:
             yield first, end
 
 
@@ -197,12 +197,12 @@ def _before_last(schedule: Schedule, phases: Phases) -> BoolArray:
     return cut
 
 
-def _failed(schedule: Schedule, phases: Phases, some: BoolArray) -> BoolArray:
+def _failed(schedule: Schedule, phases: Phases, chosen: BoolArray) -> BoolArray:
     """Tell which of some phases end as one of their nodes goes down."""
     segments, outages = schedule.segments, schedule.outages
     failed = np.zeros(len(phases.job), dtype=np.bool_)
     bounds = np.append(phases.first, len(phases.order))
-    for at in np.flatnonzero(some & np.isin(phases.end, outages.start)).tolist():
+    for at in np.flatnonzero(chosen & np.isin(phases.end, outages.start)).tolist():
         down = outages.node[outages.start == phases.end[at]][:, None]
         own = phases.order[bounds[at] : bounds[at + 1]]
         first, count = segments.node[own], segments.count[own]

@@ -111,9 +111,9 @@ def _check_shapes(checked: Checked) -> None:
         "segments.amount": (num_segments, len(kinds)),
     }
     for name, shape in expected.items():
-        found = attrgetter(name)(schedule).shape
-        if found != shape:
-            checked.add_once(Rule.SHAPE, f"{name} has shape {found}, must be {shape}")
+        actual = attrgetter(name)(schedule).shape
+        if actual != shape:
+            checked.add_once(Rule.SHAPE, f"{name} has shape {actual}, must be {shape}")
     if schedule.workload.resources != kinds:
         checked.add_once(
             Rule.SHAPE,

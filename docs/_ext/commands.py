@@ -64,9 +64,6 @@ def _meaning(parameter: Any) -> str:
     said = [_text(parameter.help)]
     if choices := _choices(parameter):
         said.append("One of " + ", ".join(f"`{choice}`" for choice in choices) + ".")
-    default = parameter.default
-    if not parameter.required and isinstance(default, (str, int, float)) and default is not False:
-        said.append(f"Default: `{default}`.")
     if parameter.multiple:
         said.append("May be repeated.")
     return " ".join(filter(None, said))

@@ -17,7 +17,7 @@ WORDS = {
     "installation": "install, installation, pip, conda, container, docker, apptainer, offline",
     "cite": "cite, citation, bibtex, bibliography, doi, paper, reproduce a paper",
     "gallery": "screenshot, picture, chart, gantt",
-    "glossary": "glossary, sdprb, prb, cph, bounded slowdown, shadow time, terms",
+    "glossary": "glossary, sdprb, prb, cp-pool, bounded slowdown, shadow time, terms",
     "guides/systems": "gpu, gpus, machine, cluster, memory, node, nodes, walltime, time limit",
     "guides/what-if": "outage, outages, maintenance, downtime, add nodes, capacity planning",
     "guides/report": "export, export csv, csv, excel, spreadsheet, html, pdf, latex, plot, figure",

@@ -37,12 +37,14 @@ def registered(group: str, depth: int) -> str:
     return "\n\n".join(_section(f"{'#' * depth} `{name}`", entry) for name, entry in found)
 
 
-def _section(title: str, entry: registry.Entry) -> str:
+def _section(title: str, entry: registry.RegistryEntry) -> str:
     thing = entry.load()
     lines = [title]
-    if entry.settled:
-        settled = ", ".join(f"`{key}={value}`" for key, value in entry.settled.items())
-        return f"{title}\n\nShort for `{entry.of}` with {settled}."
+    if entry.preset_options:
+        preset_options = ", ".join(
+            f"`{key}={value}`" for key, value in entry.preset_options.items()
+        )
+        return f"{title}\n\nShort for `{entry.of}` with {preset_options}."
     summary = getattr(thing, "summary", "") or _first_paragraph(thing)
     lines.append(markdown(summary))
     for label, attribute in (("Good for", "good_for"), ("Goes wrong when", "goes_wrong_when")):

@@ -148,13 +148,13 @@ def test_a_job_that_changes_its_nodes_cannot_be_said(tmp_path):
 def test_the_command_line_writes_them_into_the_run_and_reads_them_back(
     small, machine_file, tmp_path, cpsched
 ):
-    """``--format accasim`` needs a folder; ``--format`` still names the log's format too."""
+    """``--export accasim`` needs a folder; ``--input-format`` names the format of the log."""
     log, out, back = small(generated(60)), tmp_path / "run", tmp_path / "back"
     command = ["simulate", str(log), "--system", str(machine_file), "-d", "easy"]
-    command += ["--overrun", "extend", "--format", "table", "--format"]
+    command += ["--overrun", "extend", "--input-format", "table", "--export"]
     for format_, message in (
         ("accasim", "accasim is written into a run: add --out"),
-        ("nonsense", "no trace format is called 'nonsense'; there are: accasim, pbs"),
+        ("nonsense", "no log format is called 'nonsense'; there are: accasim, pbs"),
         ("swf", "a log has one format, not table and swf"),
     ):
         code, _, said = cpsched(*command, format_)
@@ -162,10 +162,10 @@ def test_the_command_line_writes_them_into_the_run_and_reads_them_back(
     assert cpsched(*command, "accasim", "--out", str(out))[0] == 0
     (folder,) = (out / "runs").iterdir()
     schedule = str(folder / "sched-small.parquet")
-    read = ["import-accasim", schedule, "--system", str(machine_file), "--out", str(back)]
+    read = ["accasim", "import", schedule, "--system", str(machine_file), "--out", str(back)]
     code, said, _ = cpsched(*read, "--json")
     found = json.loads(said)
-    assert (code, found["schema"]) == (0, "cpsched.import-accasim/1")
+    assert (code, found["schema"]) == (0, "cpsched.accasim.import/1")
     assert found["folder"] == str(back)
     assert found["summary"] == json.loads((back / "metrics.json").read_text())
     assert cpsched("verify", str(back))[0] == 0
@@ -191,13 +191,15 @@ def test_a_system_goes_out_and_comes_back_node_by_node(tmp_path):
 @needs_accasim
 def test_accasim_reads_the_same_machine(tmp_path):
     """Its own class on the same file."""
-    from accasim_adapter.machine import Beside
+    from accasim_adapter.machine import MachineExtras
     from accasim_adapter.package import ResourceManager, Resources
 
     path = tmp_path / "eurora.json"
     write_system_config(systems.load("eurora"), path)
     config = json.loads(path.read_text())
-    theirs = Beside().system_of(ResourceManager(Resources(config["groups"], config["resources"])))
+    theirs = MachineExtras().system_of(
+        ResourceManager(Resources(config["groups"], config["resources"]))
+    )
     ours = systems.load(path)
     assert theirs.resources == ours.resources
     assert theirs.node_names == ours.node_names

@@ -20,8 +20,8 @@ from cpsched.model.workload import Workload
 pytestmark = [needs_accasim, pytest.mark.slow]
 
 DISPATCHERS = (
-    *("fifo", "sjf", "prb", "easy", "conservative", "cph:limit=0.0002", "plan"),
-    "easy:priority=urgency",
+    *("fifo", "sjf", "greedy", "easy", "conservative", "cp-pool:limit=0.0002", "lookahead"),
+    "easy:order=wsept",
 )
 HISTORY, LAST = "user-history", "last:count=2"
 
@@ -39,7 +39,7 @@ def test_every_job_of_a_small_log_starts_at_the_same_second(small, machine_file,
         *(({"name": name, **system}, (name,)) for name in DISPATCHERS),
         ({"name": backfill, **system, "predictor": HISTORY}, (backfill, HISTORY)),
         ({"name": backfill, **system, "additional": HISTORY}, (backfill, HISTORY)),
-        ({"name": "easy-urgency", **system, "additional": LAST}, ("easy-urgency", LAST)),
+        ({"name": "easy-wsept", **system, "additional": LAST}, ("easy-wsept", LAST)),
         ({"name": theirs, "again": True, "additional": LAST}, ("sjf", LAST)),
     ]
     # Two jobs want the whole machine at second 5; the first takes no time. The next event is at 90.
@@ -81,9 +81,11 @@ def test_every_job_of_real_logs_starts_at_the_same_second(shared, tmp_path):
     machine = tmp_path / "hpc2n.json"
     machine.write_text('{"groups": {"node": {"core": 2}}, "resources": {"node": 120}}')
     eurora = [
-        {"name": name, "system": "eurora"} for name in DISPATCHERS if not name.startswith("cph:")
+        {"name": name, "system": "eurora"}
+        for name in DISPATCHERS
+        if not name.startswith("cp-pool:")
     ]
-    hpc2n = [{"name": name} for name in ("prb", "easy", "conservative", "easy-urgency")]
+    hpc2n = [{"name": name} for name in ("greedy", "easy", "conservative", "easy-wsept")]
     tasks = [
         (shared / "traces" / "eurora-2014.ext.csv.gz", "eurora", 600, eurora),
         (shared / "traces" / "HPC2N-2002-2.2-cln.swf.gz", machine, 800, hpc2n),
@@ -171,7 +173,7 @@ class Spied(Event):
         self._truth = value
 
 log, system, out = sys.argv[1:]
-dispatcher = accasim_adapter.CpschedDispatcher("easy-urgency")
+dispatcher = accasim_adapter.CpschedDispatcher("easy-wsept")
 predictor = accasim_adapter.CpschedPredictor("last:count=2")
 turns = Starts(), Starts()
 for starts in turns:
@@ -230,7 +232,7 @@ def test_decisions_are_the_same_whatever_happens_later(tmp_path):
     """AccaSim loads jobs before they are submitted: other ones must make no difference."""
     system, until = _json(tmp_path / "system.json"), 1200
     log, tasks = _swf(tmp_path / "log.swf", _rows()), []
-    for name in ("easy", "easy-urgency"):
+    for name in ("easy", "easy-wsept"):
         starts, other = our_starts(log, system, name), []
         for job, submit, run, units, requested, user in _rows():
             if submit > until:

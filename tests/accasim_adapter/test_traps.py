@@ -291,14 +291,14 @@ def test_a_dispatcher_is_a_name_or_an_object(what):
 def test_the_system_beside_must_be_the_same_machine():
     """Number of nodes, resource kinds, and what each node holds."""
     same = machine((2,), (2,))
-    assert World("prb", system=same).made.cluster.system.node_names == ("node_1", "node_2")
+    assert World("greedy", system=same).made.cluster.system.node_names == ("node_1", "node_2")
     for other, message in (
-        (machine((2,)), "it has 1 nodes, AccaSim's machine has 2"),
+        (machine((2,)), "it has 1 nodes, AccaSim's system has 2"),
         (machine((2,), (3,)), r"node n1 has \[3\] of core, AccaSim's node_2 has \[2\]"),
         (machine((2, 1), (2, 1), resources=("core", "gpu")), "it has core, gpu, AccaSim's"),
     ):
         with pytest.raises(ConfigError, match=message):
-            World("prb", system=other)
+            World("greedy", system=other)
 
 
 def test_without_accasim_the_error_says_how_to_get_it():

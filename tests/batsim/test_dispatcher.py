@@ -30,7 +30,7 @@ def gone(pid_file):
 # --- starts --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("policy", "ours"), [("fcfs", "fifo"), ("filler", "prb:priority=fifo")])
+@pytest.mark.parametrize(("policy", "ours"), [("fcfs", "fifo"), ("filler", "greedy:order=fifo")])
 def test_jobs_start_as_under_the_same_rule_of_ours(policy, ours, asked):
     """On nodes of one core, and on nodes of four that jobs share."""
     log = jobs(drawn())

@@ -39,7 +39,7 @@ def apart(count=100, **columns):
     ("theirs", "ours"),
     [
         ("schedFcfs", "fifo"),
-        ("schedFiller", "prb:priority=fifo"),
+        ("schedFiller", "greedy:order=fifo"),
         ("schedEasySjfBackfill", "easy:backfill=sjf"),
     ],
 )

@@ -113,7 +113,7 @@ def test_a_socket_that_is_none_is_named(cpsched):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("dispatcher", "protocol"), [("easy", 4), ("easy:priority=sjf,backfill=sjf", 5)]
+    ("dispatcher", "protocol"), [("easy", 4), ("easy:order=sjf,backfill=sjf", 5)]
 )
 def test_through_both_sides_jobs_start_as_without_them(dispatcher, protocol):
     """The dispatcher in a process of its own, by sockets: every job at the same second."""

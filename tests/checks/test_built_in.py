@@ -18,7 +18,7 @@ FAULTS = {
     "malleable:strategy=average": "its plan names jobs that start in the same decision",
 }
 #: By name: what is not made without a file or a server, and has tests of its own.
-OTHERS = {"batsim", "policy"}
+OTHERS = {"batsim", "learned"}
 #: Models are so small that some are fitted within the 400 jobs of the checks, and memory is full
 #: after 1,000 jobs of as many users.
 SMALL = "trees=3,start=100,window=300,limit=150"
@@ -27,11 +27,11 @@ PREDICTORS = {
     "last": "count=2,limit=500",
     "user-history": "limit=200,prefix=2,memory=yes",
     "user-history-plus": "limit=200",
-    "jobs-alike": "limit=200",
+    "knn": "limit=200",
     "gbm-log": SMALL,
     "gbm-quantile": SMALL,
 }
-PARTS = {"priorities": "priority", "allocators": "allocator"}
+PARTS = {"priorities": "order", "allocators": "allocator"}
 
 
 def test_every_class_is_checked_once():
@@ -64,7 +64,7 @@ def test_dispatchers_keep_the_contract(spec):
     check_dispatcher(lambda: build("dispatchers", spec))
 
 
-def test_a_policy_keeps_the_contract(tmp_path):
+def test_a_learned_policy_keeps_the_contract(tmp_path):
     spec = shortest_policy(tmp_path / "agent.zip")
     check_dispatcher(lambda: build("dispatchers", spec))
 

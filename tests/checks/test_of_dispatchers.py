@@ -9,7 +9,7 @@ from cpsched.checks.sample import sample
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.backfilling import Easy
 from cpsched.dispatch.contract import Dispatcher
-from cpsched.dispatch.rules import Fifo, Prb
+from cpsched.dispatch.rules import Fifo, Greedy
 from cpsched.model.decision import Decision, PlannedStarts, Start
 from cpsched.verification import verify
 
@@ -32,7 +32,7 @@ def test_the_sample_has_everything_in_it():
     assert verify(checks._Simulation(Fifo(), sample()).run()) == []
 
 
-@pytest.mark.parametrize(("dispatcher", "least"), [(Fifo, 0.75), (Easy, 0.55), (Prb, 0.5)])
+@pytest.mark.parametrize(("dispatcher", "least"), [(Fifo, 0.75), (Easy, 0.55), (Greedy, 0.5)])
 def test_most_jobs_of_the_sample_wait(dispatcher, least):
     """In three queues, the next of which begins when the one before is empty."""
     submit = sample().workload.submit
@@ -70,7 +70,7 @@ class Lazy(Fifo):
         return Decision()
 
 
-class Remembers(Prb):
+class Remembers(Greedy):
     """Counts on over resets, and starts nothing at every seventh decision."""
 
     count = 0
@@ -82,7 +82,7 @@ class Remembers(Prb):
         return super().decide(view)
 
 
-class Forgets(Prb):
+class Forgets(Greedy):
     """Starts nothing at every seventh decision, and does not save how many there were."""
 
     def reset(self, system, seed):
@@ -108,7 +108,7 @@ class Writes(Fifo):
         return super().decide(view)
 
 
-class Knows(Prb):
+class Knows(Greedy):
     """Orders by what it was told of the future."""
 
     def decide(self, view):
@@ -131,7 +131,7 @@ class BackfillsAll(Easy):
 
     def reset(self, system, seed):
         super().reset(system, seed)
-        self.other = Prb()
+        self.other = Greedy()
         self.other.reset(system, seed)
 
     def decide(self, view):
@@ -213,7 +213,7 @@ def test_a_dispatcher_that_only_decides_keeps_the_contract():
         (Writes, checks.check_leaves_its_input_alone, "decide changes the view: job table"),
         (Promises, check_keeps_promises, "was planned for second"),
         (BackfillsAll, check_keeps_promises, "was planned for second"),
-        (Prb, check_keeps_promises, "never plans a start"),
+        (Greedy, check_keeps_promises, "never plans a start"),
         (RanksTwice, checks.check_describes_itself, "ranking names a row twice"),
         (ConsidersAll, checks.check_describes_itself, "considered names a row that does not wait"),
         (ReservesThePast, checks.check_describes_itself, "it reserves second -1 at"),

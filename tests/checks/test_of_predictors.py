@@ -260,13 +260,13 @@ def test_needing_a_history_is_found_out():
 
 def test_knowing_the_future_is_found_out(monkeypatch):
     """Given the truth of whichever world is shown, answers differ between the worlds."""
-    real = checks.Replay
+    real = checks.PredictorReplay
 
     def telling(fitted, *rest, **more):
         checks.truth_for_test = fitted.workload.runtime
         return real(fitted, *rest, **more)
 
-    monkeypatch.setattr(checks, "Replay", telling)
+    monkeypatch.setattr(checks, "PredictorReplay", telling)
     monkeypatch.setattr(checks, "truth_for_test", None, raising=False)
     with pytest.raises(CheckError, match="depend on what happens later"):
         checks.check_knows_no_future(

@@ -37,7 +37,7 @@ SIMULATE = ("simulate", "log.swf", "--system", "four.toml")
 
 def test_simulate_prints_a_table_and_what_was_left_out(files, cpsched):
     """Rows of the log that are not jobs, and jobs that never fit, are said above the table."""
-    code, out, err = cpsched(*SIMULATE, "-d", "fifo", "-d", "prb")
+    code, out, err = cpsched(*SIMULATE, "-d", "fifo", "-d", "greedy")
     assert (code, err) == (0, "")
     assert "log: 4 jobs" in out
     assert "set aside: 1 row of the log (never ran)" in out
@@ -47,13 +47,13 @@ def test_simulate_prints_a_table_and_what_was_left_out(files, cpsched):
     assert out.index("rejected: ") < out.index("area-weighted")
     assert "\nthe machine" not in out
     # One table, the first row without ratios.
-    first, second = (line for line in out.splitlines() if line.startswith(("fifo", "prb")))
+    first, second = (line for line in out.splitlines() if line.startswith(("fifo", "greedy")))
     assert first.startswith("fifo ")
     assert "×" not in first
     assert second.count("×") == 5
-    _, out, _ = cpsched(*SIMULATE, "-d", "fifo", "-d", "prb", "--stats")
+    _, out, _ = cpsched(*SIMULATE, "-d", "fifo", "-d", "greedy", "--all-tables")
     for title in (
-        "the machine",
+        "the system",
         "mean wait of users",
         "wait by size",
         "queue size at every second",
@@ -64,9 +64,9 @@ def test_simulate_prints_a_table_and_what_was_left_out(files, cpsched):
 @pytest.mark.usefixtures("files")
 def test_a_dispatcher_for_other_jobs_is_named(cpsched):
     """On a log of rigid jobs that cannot be restarted these do as those that they ask."""
-    several = (*SIMULATE, "-d", "try:dispatcher=easy", "-d", "malleable")
+    several = (*SIMULATE, "-d", "speculative:dispatcher=easy", "-d", "malleable")
     _, out, _ = cpsched(*several)
-    assert "no job of log may be restarted, but try:dispatcher=easy is for such jobs" in out
+    assert "no job of log may be restarted, but speculative:dispatcher=easy is for such jobs" in out
     assert "no job of log may change its size, but malleable is for such jobs" in out
     _, out, _ = cpsched(*several, "--restarts", "share=1", "--malleable", "share=1")
     assert "is for such jobs" not in out
@@ -78,22 +78,22 @@ def test_one_allocator_for_all_or_a_line_that_they_differ(files, cpsched):
         (files / "four.toml").read_text().replace('processors = "pool"', 'processors = "packed"')
     )
     (files / "nodes.toml").write_text(nodes)
-    several = ("simulate", "log.swf", "--system", "nodes.toml", "-d", "fifo", "-d", "plan")
+    several = ("simulate", "log.swf", "--system", "nodes.toml", "-d", "fifo", "-d", "lookahead")
     _, out, _ = cpsched(*several)
     assert "allocators differ" not in out
     assert out.count("allocator: first-fit") == 1
-    _, out, _ = cpsched(*several[:-1], "plan:allocator=consolidate")
-    named = "consolidate (plan:allocator=consolidate), first-fit (fifo)"
+    _, out, _ = cpsched(*several[:-1], "lookahead:allocator=pack")
+    named = "first-fit (fifo), pack (lookahead:allocator=pack)"
     assert f"allocators differ: {named}; set allocator=..." in " ".join(out.split())
     code, out, err = cpsched(*several, "--allocator", "best-fit", "--out", "out")
     assert (code, err) == (0, "")
     assert "allocators differ" not in out
     assert out.count("allocator: best-fit") == 1
     specs = {json.loads(run.read_text())["dispatcher"] for run in files.glob("out/runs/*/run.json")}
-    assert specs == {"fifo:allocator=best-fit", "plan:allocator=best-fit"}
-    lines = [line.split()[0] for line in out.splitlines() if line.startswith(("fifo", "plan"))]
-    assert set(lines) == {"fifo", "plan"}
-    assert "allocator" not in cpsched(*SIMULATE, "-d", "fifo", "-d", "plan")[1]
+    assert specs == {"fifo:allocator=best-fit", "lookahead:allocator=best-fit"}
+    lines = [line.split()[0] for line in out.splitlines() if line.startswith(("fifo", "lookahead"))]
+    assert set(lines) == {"fifo", "lookahead"}
+    assert "allocator" not in cpsched(*SIMULATE, "-d", "fifo", "-d", "lookahead")[1]
 
 
 def _only(folder):
@@ -147,7 +147,7 @@ def test_simulate_goes_on_with_what_is_there(files, cpsched):
     before = (_only(files / "out") / "timing.json").read_bytes()
     code, out, _ = cpsched(*SIMULATE, "-d", "fifo", "-d", "easy:backfill=sjf", "--out", "out")
     assert code == 0
-    assert "Already done: 1 of 2; --overwrite repeats them" in out
+    assert "Already done: 1 of 2; --force repeats them" in out
     names = sorted(path.name.rpartition("-")[0] for path in (files / "out" / "runs").iterdir())
     assert names == ["log-four-easy-backfill-sjf-requested-s0", "log-four-fifo-requested-s0"]
     code, out, _ = cpsched("verify", "out")
@@ -260,11 +260,11 @@ def test_part_of_a_log(files, cpsched):
         ((*SIMULATE, "--on-infeasible", "error"), "job 5 can never run on this system"),
         ((*SIMULATE, "--from", "yesterday"), "'yesterday' is neither seconds nor a date"),
         ((*SIMULATE, "--from", "99999"), "no job is left after first, from and to"),
-        ((*SIMULATE, "--format", "excel"), "no trace format is called 'excel'"),
+        ((*SIMULATE, "--input-format", "excel"), "no log format is called 'excel'"),
         (("verify", "."), "is not a run and holds none"),
-        (("workload", "convert", "log.swf", "four.toml"), "the file exists"),
+        (("log", "convert", "log.swf", "four.toml"), "the file exists"),
         (
-            ("workload", "convert", "log.swf", "log.xyz"),
+            ("log", "convert", "log.swf", "log.xyz"),
             "log.xyz: the file name does not show a format that can be written; end it in .csv,"
             " .parquet,"
             " .sacct, .swf (.gz may follow for text), or give the format (convert: --to-format)",
@@ -282,7 +282,9 @@ def test_bad_input_is_one_line_and_exit_code_2(files, cpsched, arguments, messag
     assert err.count("\n") == 1
 
 
-@pytest.mark.parametrize("dispatcher", ["prb", "cph-0", "cp", "try:dispatcher=prb"])
+@pytest.mark.parametrize(
+    "dispatcher", ["greedy", "cph-0", "cp-nodes", "speculative:dispatcher=greedy"]
+)
 def test_a_machine_without_expected_waits_is_bad_input(files, cpsched, dispatcher):
     """A dispatcher that needs them is refused before the first run, whichever it is."""
     system = (files / "four.toml").read_text()
@@ -304,7 +306,10 @@ def test_a_machine_without_expected_waits_is_bad_input(files, cpsched, dispatche
         ((*SIMULATE, "--first", "x"), "'--first'"),
         ((*SIMULATE, "--nope"), "No such option: --nope"),
         (("list", "things"), "'things' is not one of 'dispatchers', "),
-        (("explain", "log.swf", "--correction", "halve"), "not one of 'requested', 'double'"),
+        (
+            ("explain", "log.swf", "--estimate-correction", "halve"),
+            "not one of 'requested', 'double'",
+        ),
     ],
 )
 def test_wrong_options_are_named_with_exit_code_2(files, cpsched, arguments, message):
@@ -348,7 +353,7 @@ def test_help_has_panels_and_cuts_no_word_off(cpsched, monkeypatch, command):
 @pytest.mark.parametrize(
     ("command", "rare"),
     [
-        ((), ("import-accasim", "negotiation")),
+        ((), ("accasim", "batsim")),
         (("compare",), ("--restarts", "--outages", "--runtime-model")),
         (("simulate",), ("--checkpoint", "--observe", "--dispatch-interval")),
     ],
@@ -368,7 +373,7 @@ def test_rare_options_and_commands_are_shown_on_demand(cpsched, command, rare):
     ("words", "completed"),
     [
         ("cpsched simu", ["simulate"]),
-        ("cpsched workload generate eu", ["eurora"]),
+        ("cpsched log generate eu", ["eurora"]),
         ("cpsched simulate --overrun ", ["kill", "extend"]),
         ("cpsched simulate --system eu", ["eurora"]),
         ("cpsched compare -d fif", ["fifo"]),
@@ -423,31 +428,31 @@ def test_list_names_everything(cpsched, kind):
 
 def test_workload_info_and_convert(files, cpsched):
     """Through Parquet and back nothing is lost."""
-    code, out, _ = cpsched("workload", "info", "log.swf")
+    code, out, _ = cpsched("log", "info", "log.swf")
     assert code == 0
     assert "jobs                  4" in out
-    assert "set aside: never ran  1" in out
-    assert cpsched("workload", "convert", "log.swf", "log.parquet")[0] == 0
-    assert cpsched("workload", "info", "log.parquet")[1] == out
+    assert "excluded: never ran  1" in out
+    assert cpsched("log", "convert", "log.swf", "log.parquet")[0] == 0
+    assert cpsched("log", "info", "log.parquet")[1] == out
 
 
 def test_what_a_format_cannot_hold_is_said(files, cpsched):
     """SWF has no place for GPUs; the file is written all the same."""
-    code, out, err = cpsched("workload", "generate", "esp", "--out", "g.swf")
+    code, out, err = cpsched("log", "generate", "esp", "--out", "g.swf")
     assert (code, out) == (0, "g.swf: 458 jobs\n")
     assert "note: g.swf: requests for gpu are not written\n" in err
-    code, _, err = cpsched("workload", "generate", "esp", "--out", "g.csv.gz")
+    code, _, err = cpsched("log", "generate", "esp", "--out", "g.csv.gz")
     assert (code, err) == (0, "")
-    code, _, err = cpsched("workload", "convert", "g.csv.gz", "h.swf")
+    code, _, err = cpsched("log", "convert", "g.csv.gz", "h.swf")
     assert "note: h.swf: requests for gpu are not written" in err
 
 
 def test_workload_generate_takes_the_generators_options(files, cpsched):
     code, out, _ = cpsched(
-        "workload", "generate", "eurora", "--jobs", "1000", "--seed", "3", "--out", "g.csv.gz"
+        "log", "generate", "eurora", "--jobs", "1000", "--seed", "3", "--out", "g.csv.gz"
     )
     assert (code, out) == (0, "g.csv.gz: 1,000 jobs\n")
-    code, _, err = cpsched("workload", "generate", "eurora", "--jobs", "0", "--out", "h.csv.gz")
+    code, _, err = cpsched("log", "generate", "eurora", "--jobs", "0", "--out", "h.csv.gz")
     assert code == 2
     assert err.startswith("cpsched: ")
     assert not (files / "h.csv.gz").exists()
@@ -458,8 +463,8 @@ def test_what_a_log_says_cannot_steer_the_terminal(files, cpsched):
     name = "\x1b[2Jlog.swf"
     (files / "log.swf").rename(files / name)
     for arguments in (
-        ("workload", "info", name),
-        ("workload", "convert", name, "\x07new.csv"),
+        ("log", "info", name),
+        ("log", "convert", name, "\x07new.csv"),
         ("simulate", name, "--system", "four.toml", "-d", "fifo", "--out", "\x9brun"),
         ("verify", "\x9brun"),
     ):
@@ -489,13 +494,13 @@ def test_one_is_not_many(files, cpsched):
     assert "log: 1 job submitted over 0.0 days" in out
     assert "1 job simulated, 0 rejected" in out
     assert cpsched("verify", "run")[1].endswith(": 1 job, OK\n")
-    assert "busiest day      1 job\n" in cpsched("workload", "info", "log.swf")[1]
-    assert cpsched("workload", "convert", "log.swf", "one.csv")[1] == "one.csv: 1 job\n"
+    assert "busiest day      1 job\n" in cpsched("log", "info", "log.swf")[1]
+    assert cpsched("log", "convert", "log.swf", "one.csv")[1] == "one.csv: 1 job\n"
 
 
 def test_a_log_is_described_in_units_for_people(files, cpsched):
     """Time spans in two units and memory in GB; plain numbers where there is no unit."""
-    out = cpsched("workload", "info", "log.swf")[1]
+    out = cpsched("log", "info", "log.swf")[1]
     assert re.search(r"^runtime +median 4 s, mean 4\.8 s, max 9 s$", out, re.MULTILINE)
     assert "[s]" not in out
 

@@ -58,11 +58,11 @@ def test_a_study_is_carried_out_and_tables_written(files, cpsched):
 
 def test_a_preset_is_the_run_of_its_long_form(files, cpsched):
     """Found again whichever is written, and called by its name in tables."""
-    for name, done in (("easy-urgency", 0), ("easy:priority=urgency,reserve=requested", 2)):
+    for name, done in (("easy-wsept", 0), ("easy:order=wsept,estimate=requested", 2)):
         code, out, _ = cpsched(*QUICK, "-d", "easy", "-d", name, "--baseline", name)
         assert code == 0
         assert out.startswith(f"2 runs: {2 - done} made, {done} already done, 0 failed\n")
-        assert "easy-urgency" in out
+        assert "easy-wsept" in out
         assert "priority" not in out
 
 
@@ -96,14 +96,25 @@ def test_what_holds_over_several_logs_leads(files, cpsched):
 
 def test_a_log_needs_no_study(files, cpsched):
     """Seeds are counted from 1 and jitter submits by 5 s."""
-    options = ("-d", "easy", "-d", "prb", "-p", "actual", "--seeds", "2", "--baseline", "prb")
+    options = (
+        "-d",
+        "easy",
+        "-d",
+        "greedy",
+        "-p",
+        "actual",
+        "--repeat",
+        "2",
+        "--baseline",
+        "greedy",
+    )
     code, out, err = cpsched(*QUICK, *options, "--overrun", "extend", "--first", "20")
     assert (code, err) == (0, "")
     assert out.startswith("4 runs: 4 made")
-    assert "×: ratio to prb, with its 95 % interval; ~: not significant" in out
+    assert "×: ratio to greedy, with its 95 % interval; ~: not significant" in out
     assert "1.00-1.00" in out or "-0." in out or "-1." in out
     names = sorted(path.name.rpartition("-")[0] for path in (files / "out" / "runs").iterdir())
-    assert names == [f"log-four-{d}-actual-s{s}" for d in ("easy", "prb") for s in (1, 2)]
+    assert names == [f"log-four-{d}-actual-s{s}" for d in ("easy", "greedy") for s in (1, 2)]
 
 
 def test_a_part_of_a_study(files, cpsched):
@@ -152,10 +163,13 @@ def test_failed_runs_are_said_and_the_exit_code_tells(files, cpsched):
             "allocator: no allocator is called 'x'; there are: balanced",
         ),
         (
-            ("compare", "study.toml", "--out", "o", "--allocator", "frugal"),
+            ("compare", "study.toml", "--out", "o", "--allocator", "spare-scarce"),
             "--allocator: applies to a",
         ),
-        ((*QUICK, "--baseline", "prb"), "baseline.dispatcher: is 'prb', must be one of: easy"),
+        (
+            (*QUICK, "--baseline", "greedy"),
+            "baseline.dispatcher: is 'greedy', must be one of: easy",
+        ),
         ((*QUICK, "--jitter", "3"), "jitter: is 3, but seed 0 moves no job"),
         ((*QUICK, "--from", "monday"), "--from: 'monday' is neither seconds nor a date"),
         (
@@ -181,7 +195,7 @@ def test_the_display_shows_runs_and_the_one_under_way():
     """Runs done and failed, and how far the run of this process is."""
     with Progress(console=Console(file=io.StringIO()), auto_refresh=False) as progress:
         bars = Bars(progress)
-        bars.begin(runs=8, kept=2)
+        bars.begin(runs=8, existing=2)
         (shown,) = bars.watch("log-four-fifo-requested-s0-abc", 60, None)
         shown.on_progress(30, 3, 86400)
         whole, run = progress.tasks

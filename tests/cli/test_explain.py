@@ -140,10 +140,10 @@ def test_simulate_shows_how_the_solver_was_used(files, cpsched):
     assert code == 0
     assert "solver" not in out
     _, out, _ = cpsched(
-        "simulate", "log.swf", "--system", "four.toml", "-d", "easy", "-d", "cph-2", "--stats"
+        "simulate", "log.swf", "--system", "four.toml", "-d", "easy", "-d", "cph-2", "--all-tables"
     )
     _, _, solved = out.partition("solver")
-    assert {line.split()[0] for line in solved.splitlines() if line[:3] in ("cph", "eas")} == {
+    assert {line.split()[0] for line in solved.splitlines() if line[:3] in ("cp-pool", "eas")} == {
         "cph-2"
     }
     assert "proven" in out

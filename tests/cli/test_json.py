@@ -77,11 +77,11 @@ def test_each_command_says_what_to_add_for_repetitions(answer, cpsched):
     """As it is typed there; programs are told no option."""
     both = ("-d", "fifo", "-d", "easy")
     found = answer("compare", *ON, *both, "-o", "out", "--no-report")
-    assert any("repeat with several seeds to confirm." in line for line in found["finding"])
+    assert any("use several repetitions to confirm." in line for line in found["finding"])
     _, out, _ = cpsched("compare", *ON, *both, "-o", "out", "--no-report")
-    assert "repeat with --seeds 5 to confirm." in out
+    assert "use --repeat 5 to confirm." in out
     _, out, _ = cpsched("simulate", *ON, *both)
-    assert "repeat with cpsched compare --seeds 5 to confirm." in out
+    assert "use cpsched compare --repeat 5 to confirm." in out
 
 
 def test_verify_names_what_it_is_of(answer):
@@ -95,10 +95,10 @@ def test_lists_and_logs(answer):
     found = answer("list")
     assert found["schema"] == "cpsched.list/1"
     assert "easy" in found["kinds"]["dispatchers"]
-    (easy,) = answer("list", "dispatchers", "easy")["names"]
+    (easy,) = answer("show", "dispatchers", "easy")["names"]
     assert easy["summary"] == "EASY backfilling."
-    found = answer("workload", "info", "log.swf")
-    assert (found["schema"], found["jobs"]) == ("cpsched.workload/1", 3)
+    found = answer("log", "info", "log.swf")
+    assert (found["schema"], found["jobs"]) == ("cpsched.log/1", 3)
     assert found["runtime_s"]["max"] == 4
 
 
@@ -106,10 +106,13 @@ def test_lists_and_logs(answer):
     ("kind", "words"),
     [
         ("explain", ("explain", *ON, "--job", "2", "--at", "2", "-d", "easy")),
-        ("when", ("when", *ON, "--at", "2", "-d", "easy", "--scenarios", "2", "--judged", "0")),
+        (
+            "forecast",
+            ("forecast", *ON, "--at", "2", "-d", "easy", "--scenarios", "2", "--judged", "0"),
+        ),
         ("evaluate", ("evaluate", *ON, "-p", "requested")),
-        ("workload", ("workload", "convert", "log.swf", "log.csv")),
-        ("workload", ("workload", "generate", "esp", "--cores", "16", "--out", "esp.csv")),
+        ("log", ("log", "convert", "log.swf", "log.csv")),
+        ("log", ("log", "generate", "esp", "--cores", "16", "--out", "esp.csv")),
     ],
 )
 def test_every_answer_says_what_it_is(answer, kind, words):
@@ -122,7 +125,7 @@ def test_a_written_log_is_described_and_what_is_lost_is_named(four_cores, cpsche
         "job_id,submit,runtime,requested_time,status,cores\n"
         "a,0,10,20,completed,2\nb,5,10,20,timeout,1\n"
     )
-    code, out, err = cpsched("workload", "convert", "log.csv", "new.swf", "--json")
+    code, out, err = cpsched("log", "convert", "log.csv", "new.swf", "--json")
     assert code == 0
     found = json.loads(out)
     assert (found["file"], found["jobs"]) == ("new.swf", 2)
@@ -148,7 +151,7 @@ def test_what_is_imported_of_a_slurm(answer, data, tmp_path):
         "JobID|State|Submit|Start|End|ElapsedRaw|AllocCPUS|Partition|NNodes\n"
         "1|COMPLETED|2026-01-01T00:00:00|2026-01-01T00:00:00|2026-01-01T00:01:00|60|2|batch|1\n"
     )
-    log = ("--log", str(tmp_path / "sacct.txt"), "--overwrite")
+    log = ("--log", str(tmp_path / "sacct.txt"), "--force")
     found = answer("slurm", "import", *options, "--out", str(tmp_path / "site"), *log)
     assert found["log"] == {"lines": 1, "core_seconds": 120, "gpu_seconds": 0, "unreadable": 0}
 
@@ -158,9 +161,9 @@ def test_what_there_is_to_list_and_where_to_begin(four_cores, cpsched):
     assert code == 0
     assert "cpsched list dispatchers" in out
     assert "Where to begin" in out
-    _, out, _ = cpsched("list", "dispatchers", "easy")
-    assert "reserve=plan  The runtimes used for the reservation: plan," in out
+    _, out, _ = cpsched("show", "dispatchers", "easy")
+    assert "estimate=predicted  The runtimes used for the reservation: predicted," in out
     assert ":class:" not in out
-    code, _, err = cpsched("list", "dispatchers", "eazy")
+    code, _, err = cpsched("show", "dispatchers", "eazy")
     assert code == 2
     assert "Did you mean 'easy'?" in err

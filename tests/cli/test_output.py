@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.progress import Progress, ProgressSample
 
 from cpsched.cli import progress
+from cpsched.cli.heading import say
 from cpsched.cli.output import echo
 from cpsched.cli.progress import counted_of, times, working
-from cpsched.cli.report import say
 
 
 def test_echo_keeps_line_ends(capsys):
@@ -75,8 +75,8 @@ def _wait_for(shown, words):
 
 def test_what_takes_long_is_named(patient):
     """Without a bar where nobody knows how much there is."""
-    with working("planning with cph"):
-        _wait_for(patient, "planning with cph")
+    with working("planning with cp-pool"):
+        _wait_for(patient, "planning with cp-pool")
     assert "elapsed" in patient.getvalue()
     assert "%" not in patient.getvalue()
 

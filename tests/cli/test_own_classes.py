@@ -104,7 +104,7 @@ def test_ctrl_c_is_one_line_and_finished_runs_are_kept(here, jobs):
     """With two processes each of them used to print a traceback."""
     (here / "log.swf").write_text(swf(400, gap=35))
     words = ["compare", "log.swf", "--system", "four.toml", "--out", "out", "--no-report"]
-    words += ["-d", "fifo", "-d", "failing_own:Slow", "--seeds", "2", "--jobs", jobs]
+    words += ["-d", "fifo", "-d", "failing_own:Slow", "--repeat", "2", "--workers", jobs]
     command = subprocess.Popen(
         [sys.executable, "-m", "cpsched", *words],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(here), *sys.path])},

@@ -2,7 +2,8 @@
 
 import pytest
 
-from cpsched.errors import REMOVED, ConfigError, UnknownNameError
+from cpsched.cli.main import build
+from cpsched.errors import REMOVED, RENAMED_OPTIONS, ConfigError, UnknownNameError
 from cpsched.util import registry
 
 
@@ -33,3 +34,50 @@ def test_other_unknown_commands_are_answered_as_before(cpsched):
     code, _, err = cpsched("machine")
     assert code == 2
     assert "No such command 'machine'" in err
+
+
+def test_list_names_the_command_that_describes_one_thing(cpsched):
+    code, _, err = cpsched("list", "dispatchers", "easy")
+    assert code == 2
+    assert err == "cpsched: easy: list takes a kind alone; use cpsched show dispatchers easy\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("compare demo --seeds 5", "--seeds is now --repeat"),
+        ("compare demo --seeds=5", "--seeds is now --repeat"),
+        ("compare demo --jobs 2", "--jobs is now --workers"),
+        ("what-if log.swf --stats", "--stats is now --all-tables"),
+        ("log convert a.swf b.swf --overwrite", "--overwrite is now --force"),
+        ("log info a.swf --format swf", "--format is now --input-format"),
+        ("simulate a.swf --format slurm", "--format is now --input-format or --export"),
+        ("report out --format pdf", "--format is now --export"),
+        ("explain a.swf --policy p.toml", "--policy is now --slurm-policy"),
+        ("simulate a.swf --no-enforce-limits", "--no-enforce-limits is now --no-enforce-time-limits"),
+        ("slurm forecast --by 2030-01-01", "--by is now --deadline"),
+    ],
+)  # fmt: skip
+def test_a_renamed_option_names_its_new_name(cpsched, words, message):
+    """Of several new names those that the command has."""
+    assert cpsched(*words.split()) == (2, "", f"cpsched: {message}\n")
+
+
+def test_an_option_that_the_command_never_had_is_unknown(cpsched):
+    code, _, err = cpsched("list", "--seeds", "5")
+    assert code == 2
+    assert "No such option: --seeds" in err
+
+
+def _options(group):
+    for command in group.commands.values():
+        if hasattr(command, "commands"):
+            yield from _options(command)
+        else:
+            yield {name for one in command.params for name in (*one.opts, *one.secondary_opts)}
+
+
+def test_no_command_has_an_option_by_its_old_and_its_new_name():
+    for options in _options(build(["generate"])):
+        for old, names in RENAMED_OPTIONS.items():
+            assert old not in options or not options & set(names)

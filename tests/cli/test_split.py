@@ -1,4 +1,4 @@
-"""``workload convert --split``: one log for each value of a column."""
+"""``log convert --split``: one log for each value of a column."""
 
 import json
 
@@ -39,7 +39,7 @@ def ids(path):
 
 def test_each_job_is_in_the_file_of_its_value(log, cpsched):
     """Jobs without a value have a file of their own; the table names value, file and jobs."""
-    code, out, _ = cpsched("workload", "convert", "log.csv", "part.v1.csv.gz", "--split", "queue")
+    code, out, _ = cpsched("log", "convert", "log.csv", "part.v1.csv.gz", "--split", "queue")
     assert code == 0
     assert [line.split() for line in out.splitlines()[2:]] == [
         ["batch", "part.v1-batch.csv.gz", "2"],
@@ -55,7 +55,7 @@ def test_each_job_is_in_the_file_of_its_value(log, cpsched):
 
 def test_a_part_is_what_the_log_says_of_its_jobs(log, cpsched):
     """Nothing but the dependency on a job of another file is lost, and a note counts these."""
-    code, _, err = cpsched("workload", "convert", "log.csv", "part.parquet", "--split", "queue")
+    code, _, err = cpsched("log", "convert", "log.csv", "part.parquet", "--split", "queue")
     assert code == 0
     assert err == "note: log.csv: 1 job depends on a job of another file, which is not written\n"
     jobs = read("log.csv")
@@ -81,7 +81,7 @@ def test_no_value_leads_out_of_the_folder_or_hides_another(values, names, tmp_pa
     folder.mkdir(parents=True)
     written(folder, [(str(at), value, "u", "") for at, value in enumerate(values)])
     code, out, _ = cpsched(
-        *("workload", "convert", str(folder / "log.csv"), str(folder / "o.csv")),
+        *("log", "convert", str(folder / "log.csv"), str(folder / "o.csv")),
         *("--split", "queue", "--json"),
     )
     assert code == 0
@@ -99,7 +99,7 @@ def test_no_value_leads_out_of_the_folder_or_hides_another(values, names, tmp_pa
 def test_the_table_cannot_steer_the_terminal(tmp_path, cpsched):
     written(tmp_path, [("a", "\x1b[2Jred", "u", "")])
     code, out, _ = cpsched(
-        *("workload", "convert", str(tmp_path / "log.csv"), str(tmp_path / "o.csv")),
+        *("log", "convert", str(tmp_path / "log.csv"), str(tmp_path / "o.csv")),
         *("--split", "queue"),
     )
     assert code == 0
@@ -110,19 +110,19 @@ def test_the_table_cannot_steer_the_terminal(tmp_path, cpsched):
 def test_files_that_exist_are_kept_unless_they_may_be_replaced(log, cpsched):
     """All are checked before any is written."""
     (log / "part-gpu.csv").write_text("mine")
-    asked = ("workload", "convert", "log.csv", "part.csv", "--split", "queue")
+    asked = ("log", "convert", "log.csv", "part.csv", "--split", "queue")
     code, out, err = cpsched(*asked)
     assert (code, out) == (2, "")
     assert err.startswith("cpsched: part-gpu.csv: the file exists")
     assert (log / "part-gpu.csv").read_text() == "mine"
     assert not (log / "part-batch.csv").exists()
-    assert cpsched(*asked, "--overwrite")[0] == 0
+    assert cpsched(*asked, "--force")[0] == 0
     assert ids(log / "part-gpu.csv") == ["b", "e"]
 
 
 @pytest.mark.parametrize("column", ["cluster", "partition", "submit", "__class__"])
 def test_a_column_without_values_is_refused_with_those_that_have_some(column, log, cpsched):
-    code, out, err = cpsched("workload", "convert", "log.csv", "part.csv", "--split", column)
+    code, out, err = cpsched("log", "convert", "log.csv", "part.csv", "--split", column)
     assert (code, out) == (2, "")
     assert err == (
         f"cpsched: --split: no job has a value in a column '{column}'."
@@ -136,7 +136,7 @@ def test_excluded_rows_are_in_no_part_and_are_counted(log, cpsched):
     with (log / "log.csv").open("a") as file:
         file.write("f,9,x,10,completed,2,gpu,ann,\n")
     code, out, err = cpsched(
-        *("workload", "convert", "log.csv", "part.csv", "--split", "queue"),
+        *("log", "convert", "log.csv", "part.csv", "--split", "queue"),
         *("--skip-bad-lines", "--json"),
     )
     assert code == 0
@@ -151,7 +151,7 @@ def test_excluded_rows_are_in_no_part_and_are_counted(log, cpsched):
 def test_a_part_of_the_log_is_split_too_in_the_format_that_is_asked_for(log, cpsched):
     """``--first`` and ``--to-format`` hold, and what the format cannot hold is named by file."""
     code, _, err = cpsched(
-        *("workload", "convert", "log.csv", "part", "--split", "user"),
+        *("log", "convert", "log.csv", "part", "--split", "user"),
         *("--to-format", "swf", "--first", "2"),
     )
     assert code == 0

@@ -16,13 +16,13 @@ def log(tmp_path, monkeypatch):
 
 
 def test_it_says_what_is_assumed_what_is_gained_and_where_to_go_on(cpsched, log, tmp_path):
-    code, out, err = cpsched("try", log, "--out", "first", "--jobs", "1")
+    code, out, err = cpsched("try", log, "--out", "first", "--workers", "1")
     assert (code, err) == (0, "")
     assert out.startswith("log: 60 jobs submitted over ")
     assert "set aside: 1 row of the log (bad line)" in out
     assert "machine: " in out
     said = " ".join(out.split())
-    for part in ("EASY", "FCFS", "EASY-SJF", "conservative", "by slowdown", "by urgency"):
+    for part in ("EASY", "FCFS", "EASY-SJF", "conservative", "by slowdown", "by WSEPT"):
         assert part in said
     assert "means of 5 repetitions" in said
     machine = tmp_path / "first" / "inputs" / "assumed-machine.toml"
@@ -40,9 +40,9 @@ def test_what_the_machine_cannot_have_run_is_not_praised(cpsched, tmp_path, monk
     monkeypatch.chdir(tmp_path)
     lines = [f"{n} 0 {n} 500 4 -1 -1 4 900 -1 1 1 1 1 1 -1 -1 -1" for n in range(1, 20)]
     (tmp_path / "log.swf").write_text("; MaxProcs: 4\n" + "\n".join(lines))
-    code, out, _ = cpsched("try", "log.swf", "--jobs", "1", "--html", "page.html")
+    code, out, _ = cpsched("try", "log.swf", "--workers", "1", "--html", "page.html")
     assert code == 0
-    assert "the log and the machine do not fit" in out
+    assert "the log and the system do not fit" in out
     assert "lowers the mean" not in out
     assert "wait less" not in out
     assert "do not fit" in (tmp_path / "page.html").read_text()
@@ -62,17 +62,17 @@ def test_another_policy_that_reproduces_the_record_is_named(cpsched, tmp_path, m
         jobs.append(f"{n} {250 * n} {now - 250 * n} {runtime} {cores} -1 -1 {cores} {runtime} -1 1"
                     " 1 1 1 1 -1 -1 -1")  # fmt: skip
     (tmp_path / "log.swf").write_text("; MaxProcs: 4\n" + "\n".join(jobs))
-    code, out, _ = cpsched("try", "log.swf", "--jobs", "1", "--out", "first")
+    code, out, _ = cpsched("try", "log.swf", "--workers", "1", "--out", "first")
     said = " ".join(out.split())
     assert code == 0
-    assert "EASY does not reproduce the record" in said
+    assert "EASY does not reproduce the recorded waits" in said
     assert "FCFS reproduces the record, EASY does not: if that is what runs there" in said
-    assert "-d fifo -d easy-urgency" in said
+    assert "-d fifo -d easy-wsept" in said
     assert "-d fifo --change" in said
 
 
 def test_as_data(cpsched, log):
-    _, out, _ = cpsched("try", log, "--json", "--jobs", "1", "--html", "page.html")
+    _, out, _ = cpsched("try", log, "--json", "--workers", "1", "--html", "page.html")
     found = json.loads(out)
     assert found["schema"] == "cpsched.try/1"
     assert found["fits"] is True

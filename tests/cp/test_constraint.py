@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tiny import jobs, machine, run
 
-from cpsched.cp.constraint import rules_of
+from cpsched.cp.constraint import caps_of
 from cpsched.errors import ConfigError
 from cpsched.util.spec import build
 from cpsched.verification import verify
@@ -60,8 +60,8 @@ def test_no_rule_is_broken(fill, seed):
             most_at_once(schedule, core + 4 * gpu, every),
         )
 
-    kept = counted(f"cph:fill={fill},constraint={rules}")
-    free = counted(f"cph:fill={fill}")
+    kept = counted(f"cp-pool:fill={fill},constraint={rules}")
+    free = counted(f"cp-pool:fill={fill}")
     assert (np.array(kept) <= (5, 2, 13)).all()
     assert (np.array(free) > (5, 2, 13)).all()
 
@@ -79,20 +79,20 @@ def test_no_rule_is_broken(fill, seed):
 )
 def test_what_is_no_rule(text, said):
     with pytest.raises(ConfigError, match=f"^constraint: .*{said}"):
-        rules_of(text)
+        caps_of(text)
 
 
 def test_what_a_rule_cannot_count_or_no_job_can_keep():
     """Said before the first job, and when the job comes, rather than never."""
     with pytest.raises(ConfigError, match="'mic at most 5': the system has no mic; it has: core"):
-        build("dispatchers", "cph:constraint=mic at most 5").reset(NODES, 0)
+        build("dispatchers", "cp-pool:constraint=mic at most 5").reset(NODES, 0)
     night = machine((4, 0), resources=("core", "gpu"), queues=(SimpleNamespace(name="night"),))
     with pytest.raises(ConfigError, match="no queue 'nigth'; it has: night. Did you mean 'night'"):
-        build("dispatchers", "cph:constraint=jobs of queue nigth at most 5").reset(night, 0)
+        build("dispatchers", "cp-pool:constraint=jobs of queue nigth at most 5").reset(night, 0)
     with pytest.raises(ConfigError, match="the job submitted at second 18 asks for 3"):
-        run(workload(1), NODES, "cph:constraint=core per queue at most 2")
+        run(workload(1), NODES, "cp-pool:constraint=core per queue at most 2")
 
 
 def test_a_value_that_no_job_has_caps_nothing():
-    capped = run(workload(1), NODES, "cph:constraint=jobs of queue night at most 0").schedule
-    assert capped.start.tolist() == run(workload(1), NODES, "cph").schedule.start.tolist()
+    capped = run(workload(1), NODES, "cp-pool:constraint=jobs of queue night at most 0").schedule
+    assert capped.start.tolist() == run(workload(1), NODES, "cp-pool").schedule.start.tolist()

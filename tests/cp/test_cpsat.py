@@ -8,10 +8,10 @@ import threading
 import pytest
 
 from cpsched.cp import cpsat
-from cpsched.cp.cpsat import Limits, Status
+from cpsched.cp.cpsat import SolverLimits, SolverStatus
 from cpsched.errors import ConfigError, DispatchError
 
-ENOUGH = Limits(deterministic=1.0)
+ENOUGH = SolverLimits(deterministic=1.0)
 
 
 def two(low=0, high=10, name="two"):
@@ -29,9 +29,9 @@ def test_the_best_solution_is_found_and_proven(presolve, fixed):
     """Values in the order asked for; bound meets objective."""
     model, (a, b) = two()
     cpsat.decide_in_order(model, [a, b])
-    limits = Limits(deterministic=1.0, presolve=presolve, fixed_search=fixed, seed=2**40)
+    limits = SolverLimits(deterministic=1.0, presolve=presolve, fixed_search=fixed, seed=2**40)
     solved = cpsat.solve(model, [b, a], limits)
-    assert solved.status is Status.OPTIMAL
+    assert solved.status is SolverStatus.OPTIMAL
     assert solved.has_solution
     assert solved.values == (0, 5)
     assert (solved.objective, solved.bound) == (5, 5)
@@ -41,7 +41,7 @@ def test_no_solution_is_a_status():
     """Proven, or not found in time; neither has values."""
     model, variables = two(high=2)
     solved = cpsat.solve(model, variables, ENOUGH)
-    assert (solved.status, solved.values) == (Status.INFEASIBLE, ())
+    assert (solved.status, solved.values) == (SolverStatus.INFEASIBLE, ())
     assert not solved.has_solution
 
 
@@ -66,15 +66,15 @@ def test_a_long_solve_can_be_interrupted():
     timer = threading.Timer(0.5, signal.pthread_kill, (main.ident, signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        cpsat.solve(model, start, Limits(deterministic=500))
+        cpsat.solve(model, start, SolverLimits(deterministic=500))
     timer.join()
 
 
 def test_a_deterministic_limit_ends_a_solve_at_the_same_answer():
     """Twice the same values, bound and deterministic time."""
     model, start = crowded()
-    once, again = (cpsat.solve(model, start, Limits(deterministic=0.02)) for _ in range(2))
-    assert once.status in (Status.FEASIBLE, Status.UNKNOWN)
+    once, again = (cpsat.solve(model, start, SolverLimits(deterministic=0.02)) for _ in range(2))
+    assert once.status in (SolverStatus.FEASIBLE, SolverStatus.UNKNOWN)
     assert (once.values, once.bound, once.deterministic) == (
         again.values,
         again.bound,
@@ -105,7 +105,7 @@ def test_a_variable_is_hinted_once_and_within_its_domain():
 def test_a_limit_that_is_none_is_refused(value):
     """Also what is not a number."""
     with pytest.raises(ConfigError, match="limit is .*, must be above 0"):
-        Limits(deterministic=value)
+        SolverLimits(deterministic=value)
 
 
 def test_a_model_is_written_as_text_or_binary(tmp_path):
@@ -122,7 +122,7 @@ def test_a_model_is_written_as_text_or_binary(tmp_path):
 def test_or_tools_is_imported_by_the_first_model_only():
     """Whoever runs fifo, or asks for help, does not pay for it."""
     program = (
-        "import sys; import cpsched.cp.hybrid, cpsched.cp.pure, cpsched.cli.main;"
+        "import sys; import cpsched.cp.cp_pool, cpsched.cp.cp_nodes, cpsched.cli.main;"
         "from cpsched.util.spec import build; build('dispatchers', 'cph-3');"
         "assert 'ortools' not in sys.modules; from cpsched.cp import cpsat; cpsat.new_model('x');"
         "assert 'ortools' in sys.modules"
@@ -134,9 +134,11 @@ def test_time_in_the_solver_is_counted_by_thread():
     """Two simulations side by side do not count each other's."""
     model, start = crowded(8)
     before = cpsat.seconds_spent()
-    other = threading.Thread(target=cpsat.solve, args=(model, start, Limits(deterministic=0.01)))
+    other = threading.Thread(
+        target=cpsat.solve, args=(model, start, SolverLimits(deterministic=0.01))
+    )
     other.start()
     other.join()
     assert cpsat.seconds_spent() == before
-    cpsat.solve(model, start, Limits(deterministic=0.01))
+    cpsat.solve(model, start, SolverLimits(deterministic=0.01))
     assert cpsat.seconds_spent() > before

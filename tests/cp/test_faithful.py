@@ -19,7 +19,7 @@ from planned import (
 from tiny import jobs, machine, run
 
 from cpsched.cp import stats
-from cpsched.cp.objective import whole_weights
+from cpsched.cp.objective import integer_weights
 from cpsched.errors import ConfigError
 from cpsched.model.system import Queue
 from cpsched.util.spec import build, options_of
@@ -42,7 +42,7 @@ def started(decision):
     }
 
 
-@pytest.mark.parametrize("kind", ["cph:fill=none,", "cp:"])
+@pytest.mark.parametrize("kind", ["cp-pool:fill=none,", "cp-nodes:"])
 def test_the_plan_beats_the_list(kind):
     """
     Two cores: A holds one until 10. The list starts long C in the gap and B, which needs both, at
@@ -85,7 +85,7 @@ def test_what_the_plan_leaves_idle_is_filled(fill, urgent, begin):
     """
     state = ref.state_of([2], [((1,), 10)], (1, 20), (2, 5), *[(1, 10)] * ("window" in fill))
     submits = [-50, 0] if urgent == "C" else [0, -50, *[0] * ("window" in fill)]
-    spec = f"cph:search=expected-wait,objective=slowdown,reserve=plan,fill={fill}"
+    spec = f"cp-pool:search=expected-wait,objective=slowdown,estimate=predicted,fill={fill}"
     decision = decide(spec, state, submits=submits)
     assert set(started(decision)) == begin
     assert decision.stats.get(stats.FILLED, 0) == len(begin)
@@ -101,7 +101,7 @@ def test_what_finds_no_nodes_is_postponed_by_the_hybrid_and_planned_by_the_pure(
     assert hybrid.stats[stats.POSTPONED] == 1
     assert started(hybrid) == {}
     assert ref.planned(hybrid) == {0: 0, 1: 4}
-    pure = decide("cp", state, submits=[-50, 0])
+    pure = decide("cp-nodes", state, submits=[-50, 0])
     # Each on a node of its own.
     assert list(started(pure)) == [1]
     assert ref.planned(pure) == {0: 10}
@@ -165,7 +165,7 @@ def test_an_emptied_window_is_followed_by_another(name):
 
 def test_a_window_that_is_halved_keeps_jobs_that_fit(monkeypatch):
     """Four jobs of nine cores at the head fit beside nothing; those behind them do."""
-    monkeypatch.setattr("cpsched.cp.pure.MOST_COUNTS", 6)
+    monkeypatch.setattr("cpsched.cp.cp_nodes.MAX_COUNTS", 6)
     waiting = [(9, 50), (9, 51), (9, 52), (9, 53), (2, 5), (2, 6), (2, 7), (2, 8)]
     state = ref.state_of([9], [((4,), 30)], *waiting)
     decision = decide("cp-3:window=8", state, submits=[-5000] * 4 + [-1] * 4)
@@ -175,7 +175,7 @@ def test_a_window_that_is_halved_keeps_jobs_that_fit(monkeypatch):
 
 def test_a_window_that_was_cut_short_is_followed_by_another(monkeypatch):
     """The model holds one job of three; it starts, and the others are looked at next."""
-    monkeypatch.setattr("cpsched.cp.pure.MOST_COUNTS", 1)
+    monkeypatch.setattr("cpsched.cp.cp_nodes.MAX_COUNTS", 1)
     state = ref.state_of([4], [((1,), 9)], (2, 50), (2, 4), (1, 3))
     decision = decide("cp-2:window=all", state, submits=[-9, -8, -7])
     assert decision.stats[stats.WINDOW_SHORTENED] == 1
@@ -223,13 +223,14 @@ def test_never_worse_than_the_list_plan(name, drawn, limit):
 )
 def test_the_aliases_are_the_thesis_variants(alias, search, objective):
     """Sections 4.2.1 and 4.3.1; what an alias fixes is no option of it."""
-    long = build("dispatchers", f"{alias[:-2]}:search={search},objective={objective}")
+    name = {"cph": "cp-pool", "cp": "cp-nodes"}[alias[:-2]]
+    long = build("dispatchers", f"{name}:search={search},objective={objective}")
     short = build("dispatchers", alias)
     for attribute in ("search", "window", "limits"):
         assert getattr(short, attribute) == getattr(long, attribute)
     assert (short.objective.name, short.priority.name) == (long.objective.name, long.priority.name)
     assert not {"search", "objective"} & set(options_of("dispatchers", alias))
-    assert short.name == alias[:-2]
+    assert short.name == name
 
 
 @pytest.mark.parametrize("name", ["cph-0", "cph-1", "cph-2", "cp-0", "cp-1"])
@@ -301,8 +302,8 @@ def test_a_job_that_nothing_that_is_up_can_hold_is_left_out(name):
 
 def test_weights_are_exact_where_that_stays_in_range():
     """1/2, 1/3, 1/4 are 6, 4, 3 twelfths."""
-    assert whole_weights(np.array([2, 3, 4]), 100) == [6, 4, 3]
-    assert whole_weights(np.array([3600, 21600]), 10**6) == [6, 1]
+    assert integer_weights(np.array([2, 3, 4]), 100) == [6, 4, 3]
+    assert integer_weights(np.array([3600, 21600]), 10**6) == [6, 1]
 
 
 @given(
@@ -311,7 +312,7 @@ def test_weights_are_exact_where_that_stays_in_range():
 )
 def test_rounded_weights_are_near_and_in_range(divisors, horizon):
     """As documented: off by at most 1/(2w), at least 1, and the sum of products below 2^62."""
-    weights = whole_weights(np.array(divisors), horizon)
+    weights = integer_weights(np.array(divisors), horizon)
     assert len(weights) * max(weights) * horizon < 2**62 or max(weights) == 1
     top, least = max(weights), min(divisors)
     for weight, divisor in zip(weights, divisors, strict=True):

@@ -1,4 +1,4 @@
-"""What `cph` does beyond the thesis: the last plan, jobs that are alike, likely runtimes."""
+"""What `cp-pool` does beyond the thesis: the last plan, jobs that are alike, likely runtimes."""
 
 from dataclasses import replace
 
@@ -11,11 +11,11 @@ from tiny import jobs, machine, run
 
 from cpsched.cp import cpsat, stats
 from cpsched.cp.objective import ExpectedCost
-from cpsched.dispatch.likely import RuntimeHistory
+from cpsched.dispatch.runtime_distribution import RuntimeHistory
 
 #: The list has long C in the gap before B, which is the better plan's first.
 GAP = ref.state_of([2], [((1,), 10)], (1, 20), (2, 5))
-WITHOUT_SOLVER = "cph:search=expected-wait,objective=slowdown,limit=1e-9"
+WITHOUT_SOLVER = "cp-pool:search=expected-wait,objective=slowdown,limit=1e-9"
 
 
 def gap_view():
@@ -25,15 +25,15 @@ def gap_view():
 def test_the_order_of_the_last_plan_is_tried():
     """Also after its state is restored; the list plan by priority starts C now and B at 20."""
     fresh = dispatcher_for(WITHOUT_SOLVER, gap_view())
-    assert fresh.decide(gap_view()).stats[stats.KEPT] == 0
+    assert fresh.decide(gap_view()).stats[stats.LAST_ORDER_KEPT] == 0
     planned = np.array([[0, 15], [1, 10]])
     fresh.restore({**fresh.state(), "planned": planned})
     again = dispatcher_for(WITHOUT_SOLVER, gap_view())
     again.restore(fresh.state())
-    assert again.decide(gap_view()).stats[stats.KEPT] == 1
+    assert again.decide(gap_view()).stats[stats.LAST_ORDER_KEPT] == 1
     assert dict(again.state()["planned"].tolist()) == {0: 15, 1: 10}
     again.reset(gap_view().system, 0)
-    assert again.decide(gap_view()).stats[stats.KEPT] == 0
+    assert again.decide(gap_view()).stats[stats.LAST_ORDER_KEPT] == 0
 
 
 def test_the_thesis_plans_each_time_anew():
@@ -41,7 +41,7 @@ def test_the_thesis_plans_each_time_anew():
     thesis = dispatcher_for(f"{WITHOUT_SOLVER},fill=none", gap_view())
     thesis.restore({**thesis.state(), "planned": np.array([[0, 15], [1, 10]])})
     decision = thesis.decide(gap_view())
-    assert stats.KEPT not in decision.stats
+    assert stats.LAST_ORDER_KEPT not in decision.stats
     assert ref.planned(decision) == {1: 20}
 
 
@@ -50,9 +50,9 @@ def test_planned_easy_is_cph_without_its_solver(monkeypatch):
     rows = [(20 * k, 1 + k * k % 4, 40 + 97 * k % 300, 600 + 131 * k % 900) for k in range(80)]
     workload = jobs(*rows, user=[f"u{k % 3}" for k in range(80)])
     system = machine((4,), (2,))
-    found = run(workload, system, "cph:limit=1e-9")
+    found = run(workload, system, "cp-pool:limit=1e-9")
     monkeypatch.setattr(cpsat, "new_model", None)
-    planned = run(workload, system, "planned-easy")
+    planned = run(workload, system, "easy-plan")
     assert planned.schedule.start.tolist() == found.schedule.start.tolist()
     assert planned.decisions["kept"] == found.decisions["kept"] > 0
 
@@ -71,13 +71,13 @@ def test_jobs_that_are_alike_start_in_order_at_no_loss(drawn, times):
         return
     state, num = replace(state, waiting=tuple(waiting)), len(waiting)
     view = view_with(state, [3600] * num, [0] * num)
-    limits = cpsat.Limits(deterministic=2)
+    limits = cpsat.SolverLimits(deterministic=2)
     free, ordered = (
-        dispatcher_for(f"cph:search=slowdown,objective=slowdown,fill={fill}", view).build(view)
+        dispatcher_for(f"cp-pool:search=slowdown,objective=slowdown,fill={fill}", view).build(view)
         for fill in ("none", "any")
     )
     best, found = (cpsat.solve(one.model, one.start, limits) for one in (free, ordered))
-    assert best.status is found.status is cpsat.Status.OPTIMAL
+    assert best.status is found.status is cpsat.SolverStatus.OPTIMAL
     assert best.objective == found.objective
     starts = np.array(found.values).reshape(-1, times)
     assert (np.diff(starts, axis=1) >= 0).all()

@@ -5,10 +5,10 @@ import pytest
 from tiny import jobs, machine, run
 
 from cpsched.cp import cpsat, dispatcher, solve, stats
-from cpsched.cp.hybrid import Cph
+from cpsched.cp.cp_nodes import CpNodes
+from cpsched.cp.cp_pool import CpPool
 from cpsched.cp.objective import add_starts
 from cpsched.cp.pool import add_pool
-from cpsched.cp.pure import Cp
 from cpsched.cp.solve import BuiltModel
 from cpsched.errors import DispatchError
 from cpsched.verification import verify
@@ -16,7 +16,7 @@ from cpsched.verification import verify
 pytestmark = pytest.mark.slow
 
 
-class LargestEnd(Cph):
+class LargestEnd(CpPool):
     """Minimises the end of the job that ends last, on the pool."""
 
     name = "largest-end"
@@ -111,7 +111,7 @@ def test_a_value_that_the_model_does_not_minimise_is_refused():
         run(drawn(1), machine((5,)), WrongValue())
 
 
-@pytest.mark.parametrize("kind", [Cph, Cp])
+@pytest.mark.parametrize("kind", [CpPool, CpNodes])
 def test_the_narrow_bounds_belong_to_the_built_in_sum(kind):
     """A plan that ends first of all may start a job later than any plan with a smaller sum."""
     problems = []

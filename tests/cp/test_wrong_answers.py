@@ -10,7 +10,7 @@ from cpsched.report.decisions import solver_notes
 
 pytestmark = pytest.mark.slow
 
-SIMULATE = ("simulate", "log.swf", "--system", "four.toml", "-d", "cph", "--json")
+SIMULATE = ("simulate", "log.swf", "--system", "four.toml", "-d", "cp-pool", "--json")
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def wrong(four_cores, monkeypatch):
 
     def solve(*given):
         solved = real(*given)
-        return replace(solved, status=cpsat.Status.INFEASIBLE, values=(), objective=0.0)
+        return replace(solved, status=cpsat.SolverStatus.INFEASIBLE, values=(), objective=0.0)
 
     monkeypatch.setattr(cpsat, "solve", solve)
 
@@ -42,7 +42,7 @@ def test_it_is_printed(wrong, cpsched, command):
     code, out, _ = cpsched(command, *SIMULATE[1:-1], "-d", "fifo", *rest)
     assert code == 0
     (line,) = [one for one in out.splitlines() if one.startswith("wrong answers of the solver")]
-    assert "cph was told in " in line
+    assert "cp-pool was told in " in line
     assert "that there is no solution, though a list plan is one" in line
 
 
@@ -51,4 +51,4 @@ def test_right_answers_are_not_mentioned(four_cores, cpsched):
     _, out, _ = cpsched(*SIMULATE)
     assert "wrongly_infeasible" not in out
     counts = {"solver_calls": 3, "no_solution": 1}
-    assert not list(solver_notes([("cph", counts)]))
+    assert not list(solver_notes([("cp-pool", counts)]))

@@ -53,11 +53,11 @@ def test_allocators_know_their_names(name):
         # n2 has room for one unit, n0 for two, n3 for three.
         ("best-fit", {2: 1}, {0: 2, 2: 1, 3: 2}),
         # n2 is busiest, then n0, then n3.
-        ("consolidate", {2: 1}, {0: 2, 2: 1, 3: 2}),
+        ("pack", {2: 1}, {0: 2, 2: 1, 3: 2}),
         # n1 is idlest, then n3.
         ("balanced", {1: 1}, {1: 4, 3: 1}),
         # All have the same, so n2 is busiest.
-        ("frugal", {2: 1}, {0: 2, 2: 1, 3: 2}),
+        ("spare-scarce", {2: 1}, {0: 2, 2: 1, 3: 2}),
     ],
 )
 def test_order_of_nodes(allocator, one, five):
@@ -104,7 +104,7 @@ MACHINES = {
     ("drawn", "allocator", "units", "request_", "per_node", "expected"),
     [
         ("no memory", "best-fit", 1, CORE, None, {0: 1}),
-        ("no memory", "consolidate", 1, CORE, None, {1: 1}),
+        ("no memory", "pack", 1, CORE, None, {1: 1}),
         # Scarce nodes are kept for those who ask, and serve the others where those are not enough.
         ("one gpu", "balanced", 1, CORE, None, {1: 1}),
         ("one gpu", "balanced", 1, GPU, None, {0: 1}),
@@ -112,28 +112,28 @@ MACHINES = {
         # A GPU asked for per node is asked for: n0, which wastes only its MIC, comes after n1.
         ("gpu and mic", "balanced", 1, CORE, (0, 1, 0), {1: 1}),
         # The busiest node that has nothing scarce; with eight units n1, busier than n0, serves too.
-        ("two with gpus", "frugal", 1, CORE, None, {2: 1}),
-        ("two with gpus", "consolidate", 1, CORE, None, {2: 1}),
-        ("two with gpus", "frugal", 1, GPU, None, {1: 1}),
-        ("two with gpus", "frugal", 6, CORE, None, {2: 2, 3: 4}),
-        ("two with gpus", "frugal", 8, CORE, None, {0: 1, 1: 1, 2: 2, 3: 4}),
+        ("two with gpus", "spare-scarce", 1, CORE, None, {2: 1}),
+        ("two with gpus", "pack", 1, CORE, None, {2: 1}),
+        ("two with gpus", "spare-scarce", 1, GPU, None, {1: 1}),
+        ("two with gpus", "spare-scarce", 6, CORE, None, {2: 2, 3: 4}),
+        ("two with gpus", "spare-scarce", 8, CORE, None, {0: 1, 1: 1, 2: 2, 3: 4}),
         # What is busy will be asked for again, ...
-        ("gpu in use", "frugal", 1, CORE, None, {1: 1}),
-        ("gpu in use", "consolidate", 1, CORE, None, {0: 1}),
+        ("gpu in use", "spare-scarce", 1, CORE, None, {1: 1}),
+        ("gpu in use", "pack", 1, CORE, None, {0: 1}),
         # ... but where all nodes have something, what is used up goes first.
-        ("all have something", "frugal", 1, CORE, None, {1: 1}),
-        ("all have something", "frugal", 4, CORE, None, {0: 1, 1: 2, 2: 1}),
+        ("all have something", "spare-scarce", 1, CORE, None, {1: 1}),
+        ("all have something", "spare-scarce", 4, CORE, None, {0: 1, 1: 2, 2: 1}),
         # While n0 has more than 4 of memory it is for who needs that, per node, too.
-        ("large memory", "frugal", 1, (1, 0, 3), None, {1: 1}),
-        ("large memory", "consolidate", 1, (1, 0, 3), None, {0: 1}),
-        ("large memory", "frugal", 1, (1, 0, 5), None, {0: 1}),
-        ("large memory", "frugal", 1, (1, 0, 1), (0, 0, 4), {0: 1}),
+        ("large memory", "spare-scarce", 1, (1, 0, 3), None, {1: 1}),
+        ("large memory", "pack", 1, (1, 0, 3), None, {0: 1}),
+        ("large memory", "spare-scarce", 1, (1, 0, 5), None, {0: 1}),
+        ("large memory", "spare-scarce", 1, (1, 0, 1), (0, 0, 4), {0: 1}),
         # With 4 left it is a node like others, and busier; balanced does not care.
-        ("large memory in use", "frugal", 1, (1, 0, 3), None, {0: 1}),
+        ("large memory in use", "spare-scarce", 1, (1, 0, 3), None, {0: 1}),
         ("large memory in use", "balanced", 1, (1, 0, 3), None, {1: 1}),
         # A core job needs neither kind: n1 wastes less.
-        ("two kinds scarce", "frugal", 1, CORE, None, {1: 1}),
-        ("two kinds scarce", "frugal", 1, (1, 0, 6), None, {0: 1}),
+        ("two kinds scarce", "spare-scarce", 1, CORE, None, {1: 1}),
+        ("two kinds scarce", "spare-scarce", 1, (1, 0, 6), None, {0: 1}),
     ],
 )
 def test_scarce_resources(drawn, allocator, units, request_, per_node, expected):
@@ -168,7 +168,7 @@ def test_least_loss(free, others, node):
         for request in [(1, 0), *others]
     ]
     view = ref.view_of(ref.State(capacity=((4, 3), (4, 3)), free=free, waiting=tuple(asked)))
-    allocator = make_allocator("least-loss")
+    allocator = make_allocator("fgd")
     allocator.reset(view.system)
     assert allocator.place(view, 0, view.free).node.tolist() == [node]
 
@@ -179,7 +179,7 @@ def test_least_loss_knows_what_has_to_be_on_one_node():
     for bound, node in ((4, 0), (1, 1)):
         asked = (ref.Ask(units=1, **one), ref.Ask(units=4, nodes_max=bound, **one))
         view = ref.view_of(ref.State(capacity=((4,), (8,)), free=((4,), (7,)), waiting=asked))
-        allocator = make_allocator("least-loss")
+        allocator = make_allocator("fgd")
         allocator.reset(view.system)
         assert allocator.place(view, 0, view.free).node.tolist() == [node]
 
@@ -189,7 +189,7 @@ def test_least_loss_of_more_units_on_a_node_than_are_told_apart():
     view = ref.view_of(
         ref.State(capacity=((2**22,),) * 2, free=((2**21,), (2**22,)), waiting=(many,))
     )
-    allocator = make_allocator("least-loss")
+    allocator = make_allocator("fgd")
     allocator.reset(view.system)
     assert allocator.place(view, 0, view.free).node.tolist() == [1]
 

@@ -8,7 +8,7 @@ from recorded import Plans
 from tiny import jobs, machine, machines, run, starts, workloads
 
 from cpsched.dispatch.backfilling import Conservative, Easy
-from cpsched.dispatch.priority import Fifo
+from cpsched.dispatch.priority import FifoOrder
 from cpsched.dispatch.queue_order import QueueOrder
 from cpsched.util.spec import build
 
@@ -41,7 +41,7 @@ HOLE = jobs((0, 3, 10), (1, 4, 5), (2, 4, 5), (3, 1, 8), (3, 1, 7))
         # Behind the reservation: in queue order, or shortest first.
         ("easy", EXTRA, 4, [0, 10, 1, 6]),
         ("easy:backfill=sjf", EXTRA, 4, [0, 10, 4, 1]),
-        *((f"{name}:priority=slowdown", SLOWED, 2, [0, 11, 10]) for name in BOTH),
+        *((f"{name}:order=slowdown", SLOWED, 2, [0, 11, 10]) for name in BOTH),
         *((name, EARLY, 2, [0, 4, 6]) for name in BOTH),
         # D would not delay B, but it would delay C: it waits for C, or with a single reservation
         # (B's) starts at once. Two are enough here; how many more there are is all the same.
@@ -53,7 +53,7 @@ HOLE = jobs((0, 3, 10), (1, 4, 5), (2, 4, 5), (3, 1, 8), (3, 1, 7))
         ),
         # No reservation at all is a list that skips; with one the wide job has its turn at 4.
         ("conservative:depth=0", NARROW, 2, [0, 10, 2, 4, 6]),
-        ("prb:priority=fifo", NARROW, 2, [0, 10, 2, 4, 6]),
+        ("greedy:order=fifo", NARROW, 2, [0, 10, 2, 4, 6]),
         ("conservative", NARROW, 2, [0, 4, 5, 5, 9]),
         ("conservative", HOLE, 4, [0, 10, 15, 20, 3]),
     ],
@@ -145,7 +145,7 @@ def test_an_empty_queue_is_no_trouble():
     view = ref.view_of(ref.state_of((1,), [], (1, 1)))
     view.waiting = view.waiting.take([False])
     view.waiting.rows.flags.writeable = False
-    for spec in ("conservative", "conservative:priority=sjf", "easy", "prb", "fifo", "sjf"):
+    for spec in ("conservative", "conservative:order=sjf", "easy", "greedy", "fifo", "sjf"):
         dispatcher = build("dispatchers", spec)
         dispatcher.reset(view.system, 0)
         assert not dispatcher.decide(view).actions
@@ -154,7 +154,7 @@ def test_an_empty_queue_is_no_trouble():
 # --- promises ------------------------------------------------------------------------------------
 
 
-class LikeFifo(Fifo):
+class LikeFifo(FifoOrder):
     """Last come, first served, by way of first come."""
 
     name = "like-fifo"
@@ -210,5 +210,5 @@ def test_any_layout_of_one_core_units_equals_one_pool(workload, system):
     cores = [int(row[0]) for row in system.capacity]
     layout = machine(*[(count, 0, 0) for count in cores], resources=("core", "gpu", "mem"))
     pool = machine((sum(cores), 0, 0), resources=("core", "gpu", "mem"))
-    for dispatcher in ("easy", "easy:backfill=sjf", "easy:priority=slowdown"):
+    for dispatcher in ("easy", "easy:backfill=sjf", "easy:order=slowdown"):
         assert starts(workload, layout, dispatcher) == starts(workload, pool, dispatcher)

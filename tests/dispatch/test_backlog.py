@@ -13,7 +13,7 @@ from cpsched.util.spec import build
 
 pytestmark = pytest.mark.slow
 
-BOUNDED = ("easy-urgency", "planned-easy", "cph")
+BOUNDED = ("easy-wsept", "easy-plan", "cp-pool")
 
 
 class Backlogs(Observer):
@@ -44,7 +44,7 @@ def test_the_backlog_is_the_time_that_all_unfinished_jobs_take_the_system():
     Nothing has ended before 100, so jobs are expected to run as long as they request.
     """
     log = jobs((0, 4, 100), (10, 2, 30), (20, 1, 40), (100, 4, 50))
-    seen = noted(log, machine((4,)), "easy-urgency")
+    seen = noted(log, machine((4,)), "easy-wsept")
     assert seen.of[0] == 100
     assert seen.of[10] == 90 + 15
     assert seen.of[20] == 80 + 15 + 10
@@ -55,7 +55,7 @@ def test_the_backlog_is_the_time_that_all_unfinished_jobs_take_the_system():
 def test_it_is_of_the_scarcest_resource_and_of_the_nodes_that_jobs_may_use():
     """Two nodes; memory is short where both jobs together take 3 of 4 for 60 s."""
     log = jobs((0, 1, 60), (0, 1, 60), resources=("core", "mem"), request=[[1, 1], [1, 2]])
-    seen = noted(log, machine((4, 2), (4, 2), resources=("core", "mem")), "easy-urgency")
+    seen = noted(log, machine((4, 2), (4, 2), resources=("core", "mem")), "easy-wsept")
     assert seen.of[0] == 45
 
 
@@ -91,7 +91,7 @@ def test_an_overdue_job_stays_overdue_while_later_jobs_add_to_the_backlog():
     A hundred jobs that are submitted at 600 make its reference many times as long.
     """
     log = jobs((0, 1, 1000), (1, 2, 10), (400, 1, 5), *[(600, 1, 400)] * 100)
-    seen = noted(log, machine((2,)), "easy-urgency:overdue=0.5", factor=0.5)
+    seen = noted(log, machine((2,)), "easy-wsept:overdue=0.5", factor=0.5)
     assert seen.late[400] == [1]
     assert seen.of[600] > 2 * 599  # it would not be overdue by its wait of now
     assert 1 in seen.late[600]
@@ -108,7 +108,7 @@ def _stream(wide_runtime=200):
 def test_a_wide_job_is_not_overtaken_for_ever(name):
     """On by default. Without the rule short jobs go before it, for as long as they come."""
     log, wide = _stream()
-    options = "patience=1000000," if name == "easy-urgency" else ""
+    options = "aging=1000000," if name == "easy-wsept" else ""
     without = starts(log, machine((4,)), f"{name}:{options}overdue=none")[wide] - 11
     bounded = starts(log, machine((4,)), f"{name}:{options.rstrip(',')}")[wide] - 11
     assert 10 * bounded < 1000 < without
@@ -121,8 +121,8 @@ def test_of_overdue_jobs_the_widest_is_first():
     With a factor of 0 all that have waited are overdue. By urgency the narrow ones are first.
     """
     log = jobs((0, 2, 100), (0, 2, 100), (1, 2, 50), (2, 4, 50), (3, 3, 50))
-    assert starts(log, machine((4,)), "easy-urgency:overdue=0") == [0, 0, 200, 100, 150]
-    assert starts(log, machine((4,)), "easy-urgency:overdue=none") == [0, 0, 100, 200, 150]
+    assert starts(log, machine((4,)), "easy-wsept:overdue=0") == [0, 0, 200, 100, 150]
+    assert starts(log, machine((4,)), "easy-wsept:overdue=none") == [0, 0, 100, 200, 150]
 
 
 @pytest.mark.parametrize("name", BOUNDED)

@@ -20,19 +20,19 @@ pytestmark = pytest.mark.slow
 
 #: One of every class that takes a priority, and the one that learns by itself.
 LEARNING = (
-    "prb:priority=urgency",
-    "easy:priority=urgency",
-    "easy:backfill=urgency",
-    "conservative:priority=urgency",
-    "slurm-backfill:priority=urgency",
-    "cph:search=urgency",
-    "cp:search=urgency,window=5",
-    "ipsched:priority=urgency,interval=none",
-    "aucsched2:priority=urgency,interval=none",
+    "greedy:order=wsept",
+    "easy:order=wsept",
+    "easy:backfill=wsept",
+    "conservative:order=wsept",
+    "slurm-backfill:order=wsept",
+    "cp-pool:search=wsept",
+    "cp-nodes:search=wsept,window=5",
+    "ipsched:order=wsept,interval=none",
+    "aucsched2:order=wsept,interval=none",
 )
 NOT_LEARNING = (
-    "prb",
-    "easy:priority=slowdown",
+    "greedy",
+    "easy:order=slowdown",
     "conservative",
     "slurm-backfill",
     "cph-0",
@@ -84,13 +84,13 @@ def test_a_state_without_what_was_learnt_is_refused(eurora):
     """As of a dispatcher that does not learn: one line, and no start from nothing."""
     plain, learns = (
         Simulator(eurora, build("dispatchers", spec), build("predictors", "requested"))
-        for spec in ("easy", "easy:priority=urgency")
+        for spec in ("easy", "easy:order=wsept")
     )
     with pytest.raises(RunError, match="dispatcher easy cannot be restored: KeyError: 'history'"):
         learns.restore(plain.state())
 
 
-@pytest.mark.parametrize("spec", ["easy:priority=urgency", "slurm-backfill:priority=urgency"])
+@pytest.mark.parametrize("spec", ["easy:order=wsept", "slurm-backfill:order=wsept"])
 def test_ranking_learns_nothing(spec, eurora):
     """Asked at every decision, before and after: the same state, and the same schedule."""
 
@@ -114,10 +114,10 @@ def test_ranking_learns_nothing(spec, eurora):
 @pytest.mark.parametrize(
     "spec",
     [
-        "prb:priority=urgency",
-        "easy:priority=urgency",
-        "conservative:priority=urgency",
-        "slurm-backfill:priority=urgency,backfill_interval=0,reserve=amounts",
+        "greedy:order=wsept",
+        "easy:order=wsept",
+        "conservative:order=wsept",
+        "slurm-backfill:order=wsept,backfill_interval=0,reserve=amounts",
     ],
 )
 def test_a_user_whose_jobs_end_early_goes_first(spec):
@@ -132,15 +132,15 @@ def test_a_user_whose_jobs_end_early_goes_first(spec):
     log = jobs(*((submit, 1, runtime, 100) for submit, runtime in rows), user=users)
     found = starts(log, machine((1,)), spec)
     assert found[5] < found[4]
-    plain = starts(log, machine((1,)), spec.replace("urgency", "fifo"))
+    plain = starts(log, machine((1,)), spec.replace("wsept", "fifo"))
     assert plain[5] > plain[4]
 
 
 def test_all_priorities_of_a_dispatcher_learn_from_the_same():
-    easy = build("dispatchers", "easy:priority=urgency,backfill=urgency:patience=60")
+    easy = build("dispatchers", "easy:order=wsept,backfill=wsept:aging=60")
     first, second = easy.priorities
     assert first.history is second.history is easy.history
-    assert (first.patience, second.patience) == (43200, 60)
+    assert (first.aging, second.aging) == (43200, 60)
 
 
 def test_one_that_derives_from_it_learns_too():
@@ -150,7 +150,7 @@ def test_one_that_derives_from_it_learns_too():
         name = "greedy"
 
         def __init__(self):
-            super().__init__(make_priority("urgency"))
+            super().__init__(make_priority("wsept"))
             self.inner = build("dispatchers", "fifo")
 
         def reset(self, system, seed):
@@ -171,7 +171,7 @@ def test_a_dispatcher_that_tells_its_priority_nothing_is_refused():
         name = "deaf"
 
         def __init__(self):
-            self.priority = make_priority("urgency")
+            self.priority = make_priority("wsept")
             self.allocator = make_allocator("first-fit")
 
         def reset(self, system, seed):

@@ -10,7 +10,7 @@ from tiny import jobs, let_go, machine, machines, run, starts, workloads
 from cpsched.dispatch import memory, passes
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.backfilling import Easy
-from cpsched.dispatch.rules import Prb
+from cpsched.dispatch.rules import Greedy
 from cpsched.kernels import pass_state
 from cpsched.model.jobtable import JobTable
 from cpsched.model.view import View
@@ -24,11 +24,11 @@ some = settings(max_examples=60)
 REMEMBERING = (
     "fifo",
     "sjf",
-    "prb",
-    "prb:priority=slowdown,allocator=best-fit",
+    "greedy",
+    "greedy:order=slowdown,allocator=best-fit",
     "easy",
     "easy:backfill=sjf,allocator=balanced",
-    "easy:priority=slowdown,allocator=consolidate",
+    "easy:order=slowdown,allocator=pack",
 )
 
 
@@ -73,7 +73,7 @@ def test_every_decision_is_that_of_a_dispatcher_which_has_seen_nothing(
 
 
 @given(workload=workloads(max_jobs=20), system=machines())
-@pytest.mark.parametrize("name", ["prb", "easy:backfill=sjf"])
+@pytest.mark.parametrize("name", ["greedy", "easy:backfill=sjf"])
 @some
 def test_more_classes_of_jobs_than_the_table_holds(name, workload, system):
     """A table of two rows is full at once, is emptied, and grows."""
@@ -82,7 +82,7 @@ def test_more_classes_of_jobs_than_the_table_holds(name, workload, system):
         run(workload, system, name, observers=[Forgetful(name, system)])
 
 
-@pytest.mark.parametrize("name", ["prb", "easy"])
+@pytest.mark.parametrize("name", ["greedy", "easy"])
 def test_more_requests_than_are_counted_by_room(name):
     """Seventy requests wait at once, and only for 64 are nodes counted by room."""
     num = 70
@@ -112,7 +112,7 @@ def test_nodes_with_room_for_more_units_than_are_counted(allocator):
     system = machine((200,), (200,), (200,))
     rows = [(0, 150, 10), (0, 140, 10), (0, 200, 5), (1, 100, 3), (1, 110, 3), (1, 201, 3)]
     workload = jobs(*rows, nodes_max=[1, 1, 1, 2, 2, 2])
-    for name in ("prb:priority=fifo", "easy"):
+    for name in ("greedy:order=fifo", "easy"):
         name = f"{name}{',' if ':' in name else ':'}allocator={allocator}"
         forgetful = Forgetful(name, system)
         result = run(workload, system, name, observers=[forgetful]).schedule
@@ -124,7 +124,7 @@ def test_nodes_with_room_for_more_units_than_are_counted(allocator):
 @some
 def test_another_store_or_queue_is_noticed(state, others):
     """One dispatcher is asked about views that have nothing to do with each other."""
-    for dispatcher in (Easy(), Prb("slowdown", "best-fit")):
+    for dispatcher in (Easy(), Greedy("slowdown", "best-fit")):
         alike = [one for one in others if len(one.capacity) == len(state.capacity)]
         view = ref.view_of(state)
         dispatcher.reset(view.system, 0)
@@ -171,7 +171,7 @@ def test_ranking_fewer_jobs_of_a_kind_changes_nothing(workload, system, data):
         submit=workload.submit, job_id=workload.job_id
     )
     for name in ("expected-wait", "slowdown", "wfp3", "unicef", "multifactor", "f1"):
-        quick, slow = Prb(name), Prb(name)
+        quick, slow = Greedy(name), Greedy(name)
         slow.priority.by_age = False
         assert starts(alike, system, quick) == starts(alike, system, slow)
 

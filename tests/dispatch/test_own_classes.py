@@ -121,7 +121,7 @@ ANSWERS = {
     "float": (lambda d, v: Decision([Start(0.0, None)]), f"the handle 0.0, {FIRST}"),
     "allocation": (lambda d, v: Decision([Start(0, None)]), "allocation None, must be an Alloc"),
     "planned": (lambda d, v: d._replace(planned_starts=3), "planned_starts=3, must be Planned"),
-    "plan": (
+    "lookahead": (
         lambda d, v: d._replace(planned_starts=PlannedStarts([0], [])),
         "must be as many whole seconds as handles",
     ),
@@ -145,7 +145,7 @@ def test_a_wrong_decision_is_said_with_what_is_accepted(what):
 
 
 @pytest.mark.parametrize("what", ["None", "list", "actions None", "an action", "nan"])
-@pytest.mark.parametrize("around", ["try", "preempt"])
+@pytest.mark.parametrize("around", ["speculative", "preempt"])
 def test_also_within_another_dispatcher(monkeypatch, what, around):
     """What is around it used to fail instead."""
     monkeypatch.setattr(
@@ -215,12 +215,12 @@ class Busy(Fifo):
 
 def test_a_dispatcher_that_asks_for_ever_is_refused(monkeypatch):
     """It used to go on until somebody killed it."""
-    monkeypatch.setattr(simulator, "MOST_ASKED", 500)
+    monkeypatch.setattr(simulator, "MAX_IDLE_WAKES", 500)
     said = rf"{HERE}:Again: decide asks again.*none of 4 waiting jobs.*asked 500 times since second"
     with pytest.raises(DispatchError, match=said):
         run(TWO, SYSTEM, Again())
     with pytest.raises(DispatchError, match=f"{HERE}:Again: decide asks again"):
-        run(TWO, SYSTEM, f"try:dispatcher={HERE}:Again")
+        run(TWO, SYSTEM, f"speculative:dispatcher={HERE}:Again")
     with pytest.raises(DispatchError, match=f"{HERE}:Again: decide asks again"):
         run(TWO, SYSTEM, Again(), dispatch_interval=30)
 
@@ -266,7 +266,7 @@ KEYS = {
 
 @pytest.mark.parametrize("value", KEYS)
 @pytest.mark.parametrize(
-    "spec", ["easy:priority={}", "easy:backfill={}", "conservative:priority={}", "prb:priority={}"]
+    "spec", ["easy:order={}", "easy:backfill={}", "conservative:order={}", "greedy:order={}"]
 )
 def test_wrong_keys_are_said(spec, value):
     inner = f'"{HERE}:Returns:value={value}"'
@@ -295,7 +295,7 @@ class NoPolicy(Allocator):
 
 def test_wrong_orders_and_allocators_are_said():
     with pytest.raises(DispatchError, match=f"{HERE}:Twice.order returns an array.*each position"):
-        run(TWO, SYSTEM, f"easy:priority={HERE}:Twice")
+        run(TWO, SYSTEM, f"easy:order={HERE}:Twice")
     with pytest.raises(DispatchError, match=f"{HERE}:Places.place returns 7, must be an Alloc"):
         Places().place(None, 0, None)
     with pytest.raises(DispatchError, match=f"{HERE}:NoPolicy: its class has no policy"):
@@ -347,7 +347,7 @@ def test_own_code_is_blamed_for_what_it_raises():
         run(TWO, SYSTEM, Answers(failing))
     assert "failing raises IndexError: index 7 is out of bounds" in fault_of(caught.value)
     with pytest.raises(CpschedError) as caught:
-        build("dispatchers", "easy:priority=nothing")
+        build("dispatchers", "easy:order=nothing")
     assert fault_of(caught.value) is None
 
 

@@ -15,12 +15,22 @@ pytestmark = pytest.mark.slow
 
 NODES = 24
 BLOCKS = Topology(NODES, group_sizes=((7, 5, 6, 6),), kind=TopologyKind.BLOCK)
-REFUSE = {"ipsched", "aucsched1", "aucsched2", "aucsched3", "cp", "cp-0", "cp-1", "cp-2", "cp-3"}
+REFUSE = {
+    "ipsched",
+    "aucsched1",
+    "aucsched2",
+    "aucsched3",
+    "cp-nodes",
+    "cp-0",
+    "cp-1",
+    "cp-2",
+    "cp-3",
+}
 BACKFILLING = (
-    "easy:priority=slowdown", "easy:allocator=lowest-switch", "easy:allocator=contiguous",
+    "easy:order=slowdown", "easy:allocator=lowest-switch", "easy:allocator=contiguous",
     "easy:backfill=sjf,allocator=fewest-groups", "conservative:allocator=lowest-switch",
-    "prb:allocator=contiguous", "conservative:depth=2,allocator=contiguous", "slurm-backfill:reserve=amounts",
-    "easy:allocator=balanced", "plan:allocator=fewest-groups", "fifo:allocator=consolidate",
+    "greedy:allocator=contiguous", "conservative:depth=2,allocator=contiguous", "slurm-backfill:reserve=amounts",
+    "easy:allocator=balanced", "lookahead:allocator=fewest-groups", "fifo:allocator=pack",
 )  # fmt: skip
 
 
@@ -48,7 +58,7 @@ def of_blocks():
 
 @pytest.mark.parametrize("kind", ["segment", "max_switches"])
 @pytest.mark.parametrize(
-    "dispatcher", [*sorted({*names("dispatchers")} - {"batsim", "policy"}), *BACKFILLING]
+    "dispatcher", [*sorted({*names("dispatchers")} - {"batsim", "learned"}), *BACKFILLING]
 )
 def test_places_are_kept_or_refused(dispatcher, kind):
     """All jobs run, no rule is broken; or one line says what cannot be kept."""

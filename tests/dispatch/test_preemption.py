@@ -178,10 +178,9 @@ def test_a_machine_without_tiers_is_the_other_dispatcher():
     rows = [(at, 1 + at % 3, 7 + 5 * (at % 4)) for at in range(40)]
     workload = jobs(*rows)
     system = machine((2,), (2,))
-    found = run(workload, system, "preempt:dispatcher=easy:priority=slowdown").schedule
+    found = run(workload, system, "preempt:dispatcher=easy:order=slowdown").schedule
     assert (
-        found.start.tolist()
-        == run(workload, system, "easy:priority=slowdown").schedule.start.tolist()
+        found.start.tolist() == run(workload, system, "easy:order=slowdown").schedule.start.tolist()
     )
 
 
@@ -213,7 +212,7 @@ class Watched(Preemption):
         if decision.again_at == view.now:
             return decision
         waiting, candidates = view.waiting, Candidates(view, self._queues)
-        free, _ = self._without_kept(view, candidates)
+        free, _ = self._without_reserved(view, candidates)
         for handle, claim in self._claims.items():
             candidates.take(candidates.positions(claim.leaving))
             since = self.asked.setdefault(handle, view.now)
@@ -267,7 +266,7 @@ def drawn(rng):
         restart_cost=rng.integers(0, 3, num),
         queue=rng.choice(["a", "b", "c"], num).tolist(),
     )
-    inner = ["easy", "easy:priority=slowdown", "conservative", "fifo", "slurm-backfill"]
+    inner = ["easy", "easy:order=slowdown", "conservative", "fifo", "slurm-backfill"]
     system = machine(*nodes, resources=("core", "gpu"), queues=rules)
     return workload, system, inner[rng.integers(len(inner))]
 

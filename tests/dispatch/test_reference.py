@@ -13,7 +13,7 @@ from tiny import jobs, let_go, machine, machines, run, starts, workloads
 from cpsched.dispatch.backfilling import Conservative, Easy
 from cpsched.dispatch.priority import Priority
 from cpsched.dispatch.queue_order import QueueOrder
-from cpsched.dispatch.rules import Fifo, Prb
+from cpsched.dispatch.rules import Fifo, Greedy
 from cpsched.simulation.observers import Observer
 from cpsched.util import registry
 
@@ -34,7 +34,7 @@ def test_lists(state, policy):
     """FIFO, and PRB shortest first, start the same jobs on the same nodes."""
     for dispatcher, order, stop in (
         (Fifo(policy), range(len(state.waiting)), True),
-        (Prb("sjf", policy), by_length(state), False),
+        (Greedy("sjf", policy), by_length(state), False),
     ):
         started, _ = ref.decide(dispatcher, state)
         assert started == ref.list_schedule(policy, state, order, stop=stop).starts
@@ -138,7 +138,7 @@ class Anew(Observer):
 @settings(max_examples=60)
 def test_an_order_that_is_kept_is_the_order_found_anew(name, workload, system, data):
     """Whoever starts, arrives, or is let go into the middle of the queue between two decisions."""
-    run(let_go(data, workload), system, "prb", observers=[Anew(name, system)])
+    run(let_go(data, workload), system, "greedy", observers=[Anew(name, system)])
 
 
 def test_an_order_is_kept_for_the_jobs_that_are_shown():
@@ -164,5 +164,5 @@ def test_a_job_released_while_others_start():
     The first in the log may not begin before 5; it fits beside the two that run until 10.
     """
     workload = jobs((0, 1, 1), (0, 1, 10), (0, 1, 10), (0, 3, 20), begin=[5, 0, 0, 0])
-    for dispatcher in ("sjf", "easy:priority=sjf", "easy:backfill=sjf", "prb:priority=sjf"):
+    for dispatcher in ("sjf", "easy:order=sjf", "easy:backfill=sjf", "greedy:order=sjf"):
         assert starts(workload, machine((3,)), dispatcher) == [5, 0, 0, 10]

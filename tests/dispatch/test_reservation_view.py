@@ -49,10 +49,10 @@ LATER = Foretold((10, 14), (4, 4), (5, 12))
         *((name, said, [0, 13, 3]) for name in BOTH for said in (SAID, LATER)),
         # The shadow time is 14, and by its bound C has ended at 3 + 11 = 14, just in time. B starts
         # at 13, too, but that is before the 14 it was promised.
-        *((f"{name}:reserve=bound", SAID, [0, 13, 3]) for name in BOTH),
+        *((f"{name}:estimate=upper", SAID, [0, 13, 3]) for name in BOTH),
         # C may still run at the shadow time, 3 + 12 is after A's 14: it waits, and B starts as A
         # ends.
-        *((f"{name}:reserve=bound", LATER, [0, 10, 14]) for name in BOTH),
+        *((f"{name}:estimate=upper", LATER, [0, 10, 14]) for name in BOTH),
     ],
 )
 def test_whether_the_head_is_delayed(dispatcher, said, expected):
@@ -70,12 +70,12 @@ def test_a_running_job_beyond_its_bound_is_expected_to_its_request(dispatcher):
     """
     workload = jobs((0, 3, 18, 20), (1, 4, 4, 20), (2, 1, 1, 1), (6, 1, 1, 1), (12, 1, 1, 1))
     said = Foretold((5, 10), (4, 4), (1, 1), (1, 1), (1, 1))
-    for reserve, expected in (
-        ("plan", {2: 5, 6: 20, 12: 20}),
-        ("bound", {2: 10, 6: 10, 12: 20}),
+    for estimate, expected in (
+        ("predicted", {2: 5, 6: 20, 12: 20}),
+        ("upper", {2: 10, 6: 10, 12: 20}),
     ):
         noted = Plans()
-        result = run(workload, machine((4,)), f"{dispatcher}:reserve={reserve}", said, [noted])
+        result = run(workload, machine((4,)), f"{dispatcher}:estimate={estimate}", said, [noted])
         assert result.schedule.start.tolist() == [0, 18, 2, 6, 12]
         assert expected.items() <= dict(noted.of(1)).items()
 
@@ -86,18 +86,18 @@ def test_running_jobs_are_taken_in_the_order_of_their_bounds():
     """
     workload = jobs((0, 2, 4, 9), (0, 2, 6, 9), (1, 2, 3, 9))
     said = Foretold((4, 9), (6, 7), (3, 3))
-    for reserve, promised in (("plan", 4), ("bound", 7)):
+    for estimate, promised in (("predicted", 4), ("upper", 7)):
         noted = Plans()
-        run(workload, machine((4,)), f"easy:reserve={reserve}", said, [noted])
+        run(workload, machine((4,)), f"easy:estimate={estimate}", said, [noted])
         assert noted.of(2)[0] == (1, promised)
 
 
 @pytest.mark.parametrize(
     "dispatcher",
     [
-        "easy:priority=slowdown,allocator=balanced",
+        "easy:order=slowdown,allocator=balanced",
         "easy:backfill=sjf,allocator=best-fit",
-        "conservative:depth=2,priority=slowdown",
+        "conservative:depth=2,order=slowdown",
     ],
 )
 @given(machines(), st.data())
@@ -113,14 +113,14 @@ def test_what_is_the_same_is_reserved_in_the_same_way(dispatcher, system, data):
     request = workload.requested_time.tolist()
     said = data.draw(st.lists(st.integers(1, 25), min_size=len(request), max_size=len(request)))
     for pair, (plan, bound) in (
-        (("plan", "bound"), (said, said)),
-        (("requested", "bound"), (said, request)),
-        (("requested", "plan"), (request, request)),
+        (("predicted", "upper"), (said, said)),
+        (("requested", "upper"), (said, request)),
+        (("requested", "predicted"), (request, request)),
     ):
         outcomes = []
-        for reserve in pair:
+        for estimate in pair:
             predictor = Foretold(*zip(plan, bound, strict=True))
-            done = run(workload, system, f"{dispatcher},reserve={reserve}", predictor).schedule
+            done = run(workload, system, f"{dispatcher},estimate={estimate}", predictor).schedule
             outcomes.append([done.start.tolist(), done.segments.node.tolist()])
         assert outcomes[0] == outcomes[1]
 
@@ -131,12 +131,12 @@ IN_TIME = jobs((0, 2, 10, 20), (1, 4, 4, 20), (3, 1, 10, 17))
 
 @pytest.mark.parametrize(
     ("options", "promised"),
-    [("", 10), (",reserve=plan", 10), (",reserve=bound", 14), (",reserve=requested", 20)],
+    [("", 10), (",estimate=predicted", 10), (",estimate=upper", 14), (",estimate=requested", 20)],
 )
-def test_what_reservations_of_easy_by_urgency_are_made_of(options, promised):
+def test_what_reservations_of_easy_by_wsept_are_made_of(options, promised):
     """B is held for until A has ended: by plan at 10, by its bound at 14, by its request at 20."""
     noted = Plans()
-    run(IN_TIME, machine((4,)), f"easy:priority=urgency{options}", SAID, [noted])
+    run(IN_TIME, machine((4,)), f"easy:order=wsept{options}", SAID, [noted])
     assert dict(noted.of(1))[3] == promised
 
 
@@ -150,7 +150,7 @@ def test_the_view_is_left_as_it_is():
             assert ends == sorted(ends)
             assert set(view.running.runtime_estimate.tolist()) <= {10, 5, 4}
 
-    run(A_B_C, machine((4,)), "easy:reserve=bound", SAID, [Unchanged()])
+    run(A_B_C, machine((4,)), "easy:estimate=upper", SAID, [Unchanged()])
 
 
 class Forgetful(Dispatcher):
@@ -177,7 +177,7 @@ class Forgetful(Dispatcher):
 
 
 @pytest.mark.parametrize(
-    "dispatcher", ["easy:reserve=bound", "plan", "easy:priority=urgency,reserve=bound"]
+    "dispatcher", ["easy:estimate=upper", "lookahead", "easy:order=wsept,estimate=upper"]
 )
 @given(machines(), st.data())
 @settings(max_examples=25)
@@ -202,5 +202,5 @@ def test_a_prediction_above_the_request_is_what_is_reserved():
 
     noted = Plans()
     said = Above((30, 30), (4, 4), (5, 5))
-    run(IN_TIME, machine((4,)), "easy-urgency", said, [noted])
+    run(IN_TIME, machine((4,)), "easy-wsept", said, [noted])
     assert dict(noted.of(1))[3] == 30

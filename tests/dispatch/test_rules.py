@@ -26,7 +26,7 @@ ALIKE = jobs((0, 1, 5), (2, 1, 3), (1, 1, 3), (1, 1, 3))
         # C would fit on the fourth core at 2, but B is before it and needs two.
         ("fifo", A_WIDE_QUEUE, 4, [0, 4, 4]),
         # B waits; C starts beside A at once.
-        ("prb", A_WIDE_QUEUE, 4, [0, 4, 2]),
+        ("greedy", A_WIDE_QUEUE, 4, [0, 4, 2]),
         # C, D, B; or the other way round.
         ("sjf", BY_LENGTH, 1, [0, 8, 5, 6]),
         ("ljf", BY_LENGTH, 1, [0, 5, 10, 8]),
@@ -36,13 +36,13 @@ ALIKE = jobs((0, 1, 5), (2, 1, 3), (1, 1, 3), (1, 1, 3))
         # All of 200 jobs fit and start.
         ("sjf", jobs(*[(0, 1, 1 + index % 7) for index in range(200)]), 200, [0] * 200),
         # Same wait, same queue: 2 cores for 2 s (demand 4) before 1 core for 5 s (demand 5).
-        ("prb", jobs((0, 2, 3), (1, 1, 5), (1, 2, 2)), 2, [0, 5, 3]),
+        ("greedy", jobs((0, 2, 3), (1, 1, 5), (1, 2, 2)), 2, [0, 5, 3]),
         # At 10: long (q 9, d 100) has slowdown 1.09, short (q 8, d 1) has 9.
-        ("prb:priority=slowdown", jobs((0, 1, 10), (1, 1, 100), (2, 1, 1)), 1, [0, 11, 10]),
+        ("greedy:order=slowdown", jobs((0, 1, 10), (1, 1, 100), (2, 1, 1)), 1, [0, 11, 10]),
     ],
 )
 def test_the_order_in_which_jobs_start(dispatcher, workload, cores, expected):
-    """``prb`` skips what does not fit, the others stop there."""
+    """``greedy`` skips what does not fit, the others stop there."""
     assert starts(workload, machine((cores,)), dispatcher) == expected
 
 
@@ -54,7 +54,7 @@ def test_prb_orders_by_expected_wait():
     """
     queues = [Queue(name="debug", expected_wait=10), Queue(name="batch", expected_wait=100)]
     workload = jobs((0, 1, 10), (0, 1, 20), (1, 1, 5), queue=["batch", "batch", "debug"])
-    assert starts(workload, machine((1,), queues=queues), "prb") == [0, 15, 10]
+    assert starts(workload, machine((1,), queues=queues), "greedy") == [0, 15, 10]
 
 
 WHOLE_OR_ALL = "must be 0 or more, or 'all'"
@@ -65,10 +65,13 @@ WHOLE_OR_ALL = "must be 0 or more, or 'all'"
     [
         # A slip in a name is answered with the closest one.
         ("fifi", "no dispatcher is called 'fifi'.*Did you mean 'fifo'"),
-        ("prb:prio=slowdown", "no such option.*takes: allocator, priority"),
-        ("prb:priority=slow", "no priority is called 'slow'"),
+        ("greedy:prio=slowdown", "no such option.*takes: allocator, order"),
+        ("greedy:order=slow", "no priority is called 'slow'"),
         ("slurm-backfill:interval=3", "Did you mean 'backfill_interval'"),
-        ("easy:reserve=quantile", "reserve is 'quantile', must be one of plan, bound, requested"),
+        (
+            "easy:estimate=quantile",
+            "estimate is 'quantile', must be one of predicted, upper, requested",
+        ),
         ("conservative:depth=-1", f"depth is -1, {WHOLE_OR_ALL}"),
         ("conservative:depth=few", "depth: 'few' is not a whole number"),
         ("conservative:allocator=worst-fit", "no allocator is called 'worst-fit'"),
@@ -80,26 +83,26 @@ WHOLE_OR_ALL = "must be 0 or more, or 'all'"
         ("slurm-backfill:backfill_interval=-1", "backfill_interval is -1, must be 0 or more"),
         *(
             (f"{name}:{option}", message)
-            for name in ("cph", "cp")
+            for name in ("cp-pool", "cp-nodes")
             for option, message in (
                 ("search=fifo", "search is 'fifo', must be one of default, expected-wait"),
                 (
                     "objective=wait",
-                    "objective is 'wait', must be one of expected-wait, slowdown, urgency",
+                    "objective is 'wait', must be one of expected-wait, slowdown, wsept",
                 ),
                 ("window=0", "window is 0, must be 1 or more, or 'all'"),
                 ("limit=0", "limit is 0.0, must be above 0"),
                 ("limit=nan", "'nan' is not a"),
             )
         ),
-        ("plan:patience=99999999999999999999", "must be from 1 to"),
-        ("plan:patience=0", "patience is 0, must be from 1 to 1099511627776"),
-        ("plan:arrivals=-1", "arrivals is -1"),
-        ("try:dispatcher=try", "must be a dispatcher of another kind"),
-        ("try:dispatcher=easier", "easier"),
-        ("try:seconds=0", "seconds"),
-        ("try:seconds=300,least=300", "least"),
-        ("try:share=2", "share"),
+        ("lookahead:aging=99999999999999999999", "is not a length of time"),
+        ("lookahead:aging=0", "aging is 0, must be from 1 to 1099511627776"),
+        ("lookahead:arrivals=-1", "arrivals is -1"),
+        ("speculative:dispatcher=speculative", "must be a dispatcher of another kind"),
+        ("speculative:dispatcher=easier", "easier"),
+        ("speculative:seconds=0", "seconds"),
+        ("speculative:seconds=300,least=300", "least"),
+        ("speculative:share=2", "share"),
         *((f"preempt:dispatcher={name}", "dispatcher") for name in ("preempt", "easier")),
     ],
 )

@@ -20,7 +20,7 @@ from cpsched.util.types import UNBOUNDED
 pytestmark = pytest.mark.slow
 
 ALLOCATORS = (
-    "first-fit", "best-fit", "consolidate", "lowest-switch", "fewest-groups", "contiguous",
+    "first-fit", "best-fit", "pack", "lowest-switch", "fewest-groups", "contiguous",
 )  # fmt: skip
 some = settings(max_examples=150)
 

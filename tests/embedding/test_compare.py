@@ -41,7 +41,7 @@ def test_it_compares_what_the_command_compares(tmp_path, capsys):
     found = compare(
         log, system, dispatchers=["easy", "fifo"], seeds=2, baseline="fifo", out=tmp_path / "out"
     )
-    options = ["-d", "easy", "-d", "fifo", "--seeds", "2", "--baseline", "fifo", "--no-report"]
+    options = ["-d", "easy", "-d", "fifo", "--repeat", "2", "--baseline", "fifo", "--no-report"]
     with pytest.raises(SystemExit) as ended:
         main(["compare", log, "--system", system, *options, "--out", str(tmp_path / "told")])
     assert not ended.value.code, capsys.readouterr().err
@@ -117,7 +117,7 @@ def test_runs_that_differ_in_the_predictor_alone_are_compared():
 def test_a_comparison_shows_its_finding_and_its_tables():
     found = compare(four_jobs(), four_cores(), dispatchers=["easy", "fifo"])
     shown = parsed(found._repr_html_())
-    assert "repeat with compare(..., seeds=5) to confirm." in found.finding
+    assert "use compare(..., seeds=5) to confirm." in found.finding
     (text,) = shown.texts
     assert text.startswith(f"{found.finding}\n\nfew-jobs on four\n")
     assert "runtime estimate: requested time" in text

@@ -82,7 +82,7 @@ def test_its_names_work_on_the_command_line(foreign):
 
 def test_its_order_is_an_option_of_our_dispatchers(foreign):
     """Job 1 has the first two seconds alone; the wide job 3 goes before job 2."""
-    foreign(*SIMULATE, "-d", "easy:priority=widest", "--out", "out")
+    foreign(*SIMULATE, "-d", "easy:order=widest", "--out", "out")
     run = load_run(next(Path("out/runs").iterdir()))
     assert run.schedule.start.tolist() == [0, 10, 5]
 

@@ -72,7 +72,7 @@ def test_a_dispatcher_that_orders_by_priorities_passes_the_checks(tmp_path, type
     (block,) = (b for b in _blocks("write-a-dispatcher.md", "python") if "LearningDispatcher" in b)
     (tmp_path / "my_package.py").write_text(block)
     code = "from my_package import Greedy\nfrom cpsched.checks import check_dispatcher\n"
-    for priority in ("urgency", "sjf"):
+    for priority in ("wsept", "sjf"):
         code += f"check_dispatcher(lambda: Greedy('{priority}'))\n"
     typed(code)
 
@@ -80,8 +80,8 @@ def test_a_dispatcher_that_orders_by_priorities_passes_the_checks(tmp_path, type
 def test_an_order_of_ones_own_is_a_priority(tmp_path, typed):
     (block,) = (b for b in _blocks("write-a-dispatcher.md", "python") if "(Priority)" in b)
     (tmp_path / "my_package.py").write_text(block)
-    for spec in ("easy", "easy:backfill=sjf", "prb", "conservative"):
-        more = f"{spec}{',' if ':' in spec else ':'}priority=my_package:SmallestArea"
+    for spec in ("easy", "easy:backfill=sjf", "greedy", "conservative"):
+        more = f"{spec}{',' if ':' in spec else ':'}order=my_package:SmallestArea"
         typed(
             "import cpsched\nfrom cpsched.util import resources\n"
             "log = cpsched.read_log(resources.path('logs', 'eurora-sample.csv.gz')).select(first=900)\n"

@@ -22,7 +22,7 @@ def test_it_is_what_the_command_answers(tmp_path, capsys):
     found = cpsched.what_if(log, CHANGES, system=system, seeds=2, out=tmp_path / "out")
     given = [part for one in CHANGES for part in ("--change", one)]
     with pytest.raises(SystemExit) as ended:
-        main(["what-if", log, "--system", system, *given, "--seeds", "2", "--no-report",
+        main(["what-if", log, "--system", system, *given, "--repeat", "2", "--no-report",
               "--out", str(tmp_path / "told")])  # fmt: skip
     assert not ended.value.code, capsys.readouterr().err
     names = [sorted(p.name for p in (tmp_path / at / "runs").iterdir()) for at in ("out", "told")]

@@ -74,7 +74,10 @@ def _live(fitted, dispatcher, predictor="requested"):
 
 @pytest.mark.parametrize(
     "dispatcher",
-    [*filter(re.compile("(fifo|sjf|ljf|prb|easy|conservative)\\b").match, DISPATCHERS), "plan"],
+    [
+        *filter(re.compile("(fifo|sjf|ljf|greedy|prb|easy|conservative)\\b").match, DISPATCHERS),
+        "lookahead",
+    ],
 )
 def test_a_live_machine_decides_as_the_simulator(dispatcher):
     """Any log, any dispatcher: the same starts, with nobody killed."""
@@ -458,7 +461,7 @@ def test_a_rigid_request_has_one_size_and_others_their_bounds():
 
 def test_a_constraint_says_which_nodes_a_job_may_use():
     """Features, and nodes that it must not have."""
-    cluster = Cluster(systems.load("eurora"), "prb")
+    cluster = Cluster(systems.load("eurora"), "greedy")
     names = cluster.system.node_names
     wanted = Request(requested_time=60, constraint="node034|node035&^node034", queue="debug")
     row = cluster.submit(wanted, 0)
@@ -468,7 +471,7 @@ def test_a_constraint_says_which_nodes_a_job_may_use():
     with pytest.raises(InfeasibleRequestError, match="no node has the feature 'tape'"):
         cluster.submit(Request(requested_time=60, constraint="tape"), 0)
     state = cluster.state()
-    again = Cluster(systems.load("eurora"), "prb")
+    again = Cluster(systems.load("eurora"), "greedy")
     again.restore(state)
     assert again.machine.eligible.tolist() == cluster.machine.eligible.tolist()
     assert again.decide(0).actions[0].allocation.node == start.allocation.node
@@ -476,7 +479,7 @@ def test_a_constraint_says_which_nodes_a_job_may_use():
 
 def test_a_job_of_several_queues_is_in_those_that_take_it():
     """Half an hour is the most that debug allows."""
-    cluster = Cluster(systems.load("eurora"), "prb")
+    cluster = Cluster(systems.load("eurora"), "greedy")
     row = cluster.submit(Request(requested_time=3600, queue="debug,parallel"), 0)
     store = cluster.machine.store
     assert store.labels["queue"][store.columns[row, c.QUEUE]] == "parallel"

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from tiny import jobs, machine
 
-from cpsched.engine.machine import Machine
+from cpsched.engine.machine import ClusterState
 from cpsched.errors import DispatchError
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
-from cpsched.simulation.arrivals import Arrivals
+from cpsched.simulation.arrivals import JobStream
 from cpsched.systems.mapping import fit
 from cpsched.util.types import JobType
 
@@ -24,8 +24,8 @@ GOOD = Allocation(whole([0, 1]), whole([2, 1]), whole([[2, 0], [1, 0]]))
 def waiting():
     """Return the state of two nodes of two cores for which a job of three waits."""
     system = machine((2, 8), (2, 8), resources=("core", "mem"))
-    arrivals = Arrivals(fit(jobs((0, 3, 5), resources=("core", "mem")), system))
-    state = Machine(system)
+    arrivals = JobStream(fit(jobs((0, 3, 5), resources=("core", "mem")), system))
+    state = ClusterState(system)
     arrivals.enter(state.store, 0, 1)
     state.set_classes(arrivals.eligible(state.store))
     state.enqueue(0)

@@ -1,4 +1,4 @@
-"""``cpsched when`` as somebody types it."""
+"""``cpsched forecast`` as somebody types it."""
 
 import json
 
@@ -9,7 +9,7 @@ LOG = "".join(
     f"{job} {60 * job} 0 {runtime} 2 -1 -1 2 {4 * runtime} -1 1 {job % 3} 1 1 1 1 -1 -1\n"
     for job, runtime in enumerate((4000, 3000, 5000, 2000, 4000, 900, 3000, 100), 1)
 )
-QUICK = ("when", "log.swf", "--system", "four.toml", "--at", "300")
+QUICK = ("forecast", "log.swf", "--system", "four.toml", "--at", "300")
 
 
 @pytest.fixture
@@ -31,16 +31,16 @@ def test_all_jobs_that_wait(files, cpsched):
 
 
 def test_one_job_as_json(files, cpsched):
-    asked = ("--job", "5", "--by", "9000", "--scenarios", "4", "--json")
+    asked = ("--job", "5", "--deadline", "9000", "--scenarios", "4", "--json")
     code, out, _ = cpsched(*QUICK, *asked)
-    told = json.loads(out)
-    assert (code, told["bounds"], told["jobs"][0]["p50"]) == (0, True, None)
+    answer = json.loads(out)
+    assert (code, answer["bounds"], answer["jobs"][0]["p50"]) == (0, True, None)
     code, out, _ = cpsched(*QUICK[:-1], "4300", *asked)
-    told = json.loads(out)
-    assert (code, told["schema"], told["scenarios"]) == (0, "cpsched.when/1", 4)
-    assert [job["job"] for job in told["jobs"]] == ["5"]
-    assert told["jobs"][0]["p10"] <= told["jobs"][0]["p50"] <= told["jobs"][0]["p90"]
-    assert 0 <= told["jobs"][0]["chance"] <= 1
+    answer = json.loads(out)
+    assert (code, answer["schema"], answer["scenarios"]) == (0, "cpsched.forecast/1", 4)
+    assert [job["job"] for job in answer["jobs"]] == ["5"]
+    assert answer["jobs"][0]["p10"] <= answer["jobs"][0]["p50"] <= answer["jobs"][0]["p90"]
+    assert 0 <= answer["jobs"][0]["chance"] <= 1
 
 
 def test_a_script_that_is_not_submitted_yet(files, cpsched):
@@ -56,15 +56,15 @@ def test_a_script_that_is_not_submitted_yet(files, cpsched):
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        ((), "--at: must say the time asked about, or give --score"),
-        (("--score", "--at", "300"), "--at: is about one moment; leave it out with --score"),
-        (("--score", "--job", "5"), "--job: is about one moment; leave it out with --score"),
-        (("--at", "300", "--forecasts", "90"), "--forecasts: goes with --score"),
-        (("--score",), "0 of 6 forecasts can be scored, at least 20 must be"),
+        ((), "--at: must say the time asked about, or give --evaluate"),
+        (("--evaluate", "--at", "300"), "--at: is about one moment; leave it out with --evaluate"),
+        (("--evaluate", "--job", "5"), "--job: is about one moment; leave it out with --evaluate"),
+        (("--at", "300", "--samples", "90"), "--samples: goes with --evaluate"),
+        (("--evaluate",), "0 of 6 forecasts can be scored, at least 20 must be"),
     ],
 )
 def test_what_cannot_be_asked_is_one_line(files, cpsched, asked, words):
-    code, out, err = cpsched("when", "log.swf", "--system", "four.toml", *asked)
+    code, out, err = cpsched("forecast", "log.swf", "--system", "four.toml", *asked)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert words in err
 
@@ -73,19 +73,19 @@ def test_what_cannot_be_asked_is_one_line(files, cpsched, asked, words):
 def test_forecasts_are_scored_beside_trivial_ones(files, cpsched):
     """All four forecasters are judged by the same forecasts."""
     (files / "long.swf").write_text(swf(200))
-    asked = ("--system", "four.toml", "--score", "--forecasts", "70", "--scenarios", "2")
-    code, out, err = cpsched("when", "long.swf", *asked, "--json")
+    asked = ("--system", "four.toml", "--evaluate", "--samples", "70", "--scenarios", "2")
+    code, out, err = cpsched("forecast", "long.swf", *asked, "--json")
     assert (code, err) == (0, "")
-    told = json.loads(out)
-    assert told["schema"] == "cpsched.when-score/1"
-    names = [one["forecaster"] for one in told["forecasters"]]
-    assert names == ["cpsched when", "recent waits", "of jobs alike", "requested times"]
-    assert len({one["forecasts"] for one in told["forecasters"]}) == 1
+    scores = json.loads(out)
+    assert scores["schema"] == "cpsched.forecast-evaluation/1"
+    names = [forecaster["forecaster"] for forecaster in scores["forecasters"]]
+    assert names == ["cpsched forecast", "recent waits", "of jobs alike", "requested times"]
+    assert len({forecaster["forecasts"] for forecaster in scores["forecasters"]}) == 1
     for score in ("interval_score", "crps"):
-        of = {one["forecaster"]: one[score] for one in told["forecasters"]}
+        of = {forecaster["forecaster"]: forecaster[score] for forecaster in scores["forecasters"]}
         best = min(names[1:], key=lambda name: of[name]["mean_s"])
         assert of[best]["ratio"] == 1
-        ours = of["cpsched when"]
+        ours = of["cpsched forecast"]
         assert ours["best"] == best
         assert ours["ratio"] == pytest.approx(ours["mean_s"] / of[best]["mean_s"])
         assert ours["interval"][0] <= ours["ratio"] <= ours["interval"][1]
@@ -95,6 +95,6 @@ def test_without_a_terminal_a_line_is_printed_now_and_then(files, cpsched, monke
     """Here at every step; on stderr, so that stdout is still JSON alone."""
     monkeypatch.setattr("cpsched.cli.progress._LINE", 0)
     code, out, err = cpsched(*QUICK[:-1], "4300", "--judged", "3", "--scenarios", "2", "--json")
-    assert (code, json.loads(out)["schema"]) == (0, "cpsched.when/1")
+    assert (code, json.loads(out)["schema"]) == (0, "cpsched.forecast/1")
     assert "earlier jobs: 0 of 6, " in err
     assert "scenarios: 1 of 2, " in err

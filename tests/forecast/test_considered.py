@@ -35,7 +35,7 @@ class First(Dispatcher):
         return view.waiting.rows[:1]
 
 
-class Told(First):
+class WithOwnReason(First):
     """Says why, too."""
 
     name = "told"
@@ -50,21 +50,21 @@ def test_what_a_dispatcher_considers_comes_before_what_starts():
     about = ask(workload, machine((4,)), "B", 0, First())
     assert about.waiting.reason is WaitReason.NOT_CONSIDERED
     assert about.summary.endswith("it would fit, but first does not consider it")
-    told = ask(workload, machine((4,)), "B", 0, Told())
-    assert told.waiting.reason is WaitReason.NOT_CONSIDERED
-    assert told.summary.endswith(
+    explanation = ask(workload, machine((4,)), "B", 0, WithOwnReason())
+    assert explanation.waiting.reason is WaitReason.NOT_CONSIDERED
+    assert explanation.summary.endswith(
         "it would fit, but told does not consider it: only the first job is considered (depth=1)"
     )
     # The first is considered, and nothing is said of why it does not start.
-    assert "depth" not in ask(workload, machine((4,)), "A", 0, Told()).summary
+    assert "depth" not in ask(workload, machine((4,)), "A", 0, WithOwnReason()).summary
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("dispatcher", "named"),
     [
-        ("cp:window=2", "window=2"),
-        ("cph:window=2,fill=none", "window=2"),
+        ("cp-nodes:window=2", "window=2"),
+        ("cp-pool:window=2,fill=none", "window=2"),
         ("ipsched:window=3", "only the first 3 of 6 waiting jobs are considered (window=3)"),
         ("wla:window=1,backfill=none,interval=none", "window=1"),
     ],
@@ -84,7 +84,7 @@ def test_a_limit_that_is_not_known_is_no_date():
         requested_time=[year, year, year, 5],
     )  # fmt: skip
     for job, time in (("B", 1), ("C", 2), ("A", 0), ("A", 5), ("D", 3)):
-        for dispatcher in ("easy", "conservative", "plan"):
+        for dispatcher in ("easy", "conservative", "lookahead"):
             about = ask(workload, machine((4,)), job, time, dispatcher)
             shown = text(about)
             assert "31,536," not in shown, shown

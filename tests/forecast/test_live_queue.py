@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from cpsched.cli import slurm_live as commands
+from cpsched.cli import slurm_explain, slurm_plan, slurm_queue
 from cpsched.errors import ConfigError
 from cpsched.forecast.live_queue import LiveQueue
 from cpsched.forecast.when_text import text as forecast_text
@@ -48,20 +48,20 @@ def test_jobs_wait_for_the_one_that_runs(slurm):
     slurm.advance(600)
     snapshot = slurm.snapshot()
     answer = when(snapshot, slurm.system, dispatcher="fifo")
-    assert [one.job for one in answer.jobs] == [second, third]
+    assert [job.job for job in answer.jobs] == [second, third]
     ends = snapshot.jobs["1"].start + 3600 - answer.epoch
-    assert [one.planned for one in answer.jobs] == [ends, ends + 3600]
+    assert [job.planned for job in answer.jobs] == [ends, ends + 3600]
     # Of neither is known more than when it starts at the latest.
     assert answer.bounds
-    assert {(one.p10, one.p50, one.p90) for one in answer.jobs} == {(None, None, None)}
-    one = when(snapshot, slurm.system, dispatcher="easy", job=third, by=snapshot.now + 600)
-    assert (one.jobs[0].chance, one.jobs[0].user) == (None, "ada")
-    for told in (one, answer):
-        shown = forecast_text(told, 100)
+    assert {(job.p10, job.p50, job.p90) for job in answer.jobs} == {(None, None, None)}
+    single = when(snapshot, slurm.system, dispatcher="easy", job=third, by=snapshot.now + 600)
+    assert (single.jobs[0].chance, single.jobs[0].user) == (None, "ada")
+    for forecasts in (single, answer):
+        shown = forecast_text(forecasts, 100)
         assert "80 %" not in shown
         assert "10 %" not in shown
         assert "Bounds under" in shown
-    assert "at the latest" in forecast_text(one, 100)
+    assert "at the latest" in forecast_text(single, 100)
     assert "most" in forecast_text(answer, 100)
 
 
@@ -106,7 +106,7 @@ def test_a_queue_that_nobody_has_decided_on(slurm):
     for node in ("node001", "node002", "node001"):
         submit(slurm, 60, required=(node,))
     answer = when(slurm.snapshot(), slurm.system, dispatcher="easy")
-    assert [one.planned - answer.now <= 1 for one in answer.jobs] == [True, True, False]
+    assert [job.planned - answer.now <= 1 for job in answer.jobs] == [True, True, False]
 
 
 def test_begins_and_dependencies_hold_jobs(slurm):
@@ -116,7 +116,7 @@ def test_begins_and_dependencies_hold_jobs(slurm):
     late = submit(slurm, 60, eligible=slurm.now + 5000, required=("node002",))
     after = submit(slurm, 60, dependency=f"afterany:{first}(unfulfilled)", required=("node003",))
     answer = when(slurm.snapshot(), slurm.system, dispatcher="fifo")
-    planned = {one.job: one.planned - answer.now for one in answer.jobs}
+    planned = {job.job: job.planned - answer.now for job in answer.jobs}
     assert planned[late] == 5000
     assert planned[after] == pytest.approx(3600, abs=2)
 
@@ -145,7 +145,7 @@ def test_of_several_dependencies_the_last_counts_and_it_is_said(slurm):
     after = submit(slurm, 60, dependency=clauses)
     never = submit(slurm, 60, dependency=f"afterany:{held}(unfulfilled)", required=("node005",))
     queue = LiveQueue(slurm.snapshot(), slurm.system, "fifo")
-    planned = {one.job: one.planned - queue.when().now for one in queue.when().jobs}
+    planned = {job.job: job.planned - queue.when().now for job in queue.when().jobs}
     assert planned[after] == pytest.approx(1200, abs=2)
     assert queue.notes() == [
         "Job 4 waits for jobs 2, 1, 3: its forecast counts only job 2.",
@@ -203,8 +203,8 @@ def test_past_days_come_again(slurm):
     waiting = submit(slurm, 60, time_limit=5400, **all_nodes)
     past = history_of(slurm, slurm.system, slurm.now)
     fifo, sjf = (
-        when(slurm.snapshot(), slurm.system, one, past, job=waiting).jobs[0]
-        for one in ("fifo", "sjf")
+        when(slurm.snapshot(), slurm.system, dispatcher, past, job=waiting).jobs[0]
+        for dispatcher in ("fifo", "sjf")
     )
     assert fifo.planned == sjf.planned
     assert fifo.p50 is not None
@@ -215,8 +215,10 @@ def test_past_days_come_again(slurm):
 @pytest.fixture
 def asking(slurm, cpsched, monkeypatch):
     """Run a command about the Slurm in memory."""
-    monkeypatch.setattr(commands, "backend_of", lambda: slurm)
-    monkeypatch.setattr(commands, "system_named", lambda name, backend: backend.system)
+    for module in (slurm_queue, slurm_explain, slurm_plan):
+        monkeypatch.setattr(module, "backend_of", lambda: slurm)
+    for module in (slurm_queue, slurm_plan):
+        monkeypatch.setattr(module, "system_named", lambda name, backend: backend.system)
     return lambda *words: cpsched("slurm", *words)
 
 
@@ -236,7 +238,7 @@ def test_commands_ask_the_same_queue(slurm, asking):
     code, out, _ = asking("explain", waiting, *options, "--json")
     about = json.loads(out)
     assert about["slurm"]["state"] == "PENDING"
-    assert about["forecast"]["schema"] == "cpsched.when/1"
+    assert about["forecast"]["schema"] == "cpsched.forecast/1"
 
 
 def test_the_history_of_a_command_is_that_of_a_file_or_of_sacct(slurm, asking, tmp_path):

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from tiny import jobs, machine
 
-from cpsched.forecast.prequential import Told
+from cpsched.forecast.prequential import PastForecast
 from cpsched.forecast.replay import replay
-from cpsched.forecast.starts import Starts
+from cpsched.forecast.start_forecast import StartForecast
 from cpsched.forecast.trivial import by_plan
 from cpsched.simulation.simulate import Settings, simulate
 from cpsched.systems.mapping import fit
@@ -14,18 +14,22 @@ from cpsched.systems.mapping import fit
 pytestmark = pytest.mark.slow
 
 
-def told(planned, wait, handle=0):
+def past_forecast(planned, wait, handle=0):
     now = np.array([handle])
-    raw = Starts(0, now, np.array([[planned]]), np.array([planned]))
-    return Told(handle=handle, raw=raw, starts=raw, start=wait)
+    raw = StartForecast(0, now, np.array([[planned]]), np.array([planned]))
+    return PastForecast(handle=handle, raw=raw, starts=raw, start=wait)
 
 
 def test_a_plan_is_moved_by_what_earlier_ones_were_off():
     """Jobs start, give or take a minute, in half of the planned wait or in all of it."""
-    known = [told(2 * wait + 60, wait) for wait in (600, 1200, 2400) for _ in range(10)]
-    assert by_plan(told(6060, 0), known[:19], 4) is None
-    assert by_plan(told(6060, 0), known, 4).second[:, 0].tolist() == [3000] * 4
-    mixed = by_plan(told(6060, 0), known + [told(900, 900)] * 30, 4).second[:, 0].tolist()
+    known = [past_forecast(2 * wait + 60, wait) for wait in (600, 1200, 2400) for _ in range(10)]
+    assert by_plan(past_forecast(6060, 0), known[:19], 4) is None
+    assert by_plan(past_forecast(6060, 0), known, 4).second[:, 0].tolist() == [3000] * 4
+    mixed = (
+        by_plan(past_forecast(6060, 0), known + [past_forecast(900, 900)] * 30, 4)
+        .second[:, 0]
+        .tolist()
+    )
     assert mixed == [3000, 3000, 6060, 6060]
 
 
@@ -63,6 +67,6 @@ def test_what_comes_later_changes_no_forecast():
     assert first.job[: len(known)] == second.job[: len(known)]
     changed = first.wait[: len(known)] != second.wait[: len(known)]
     assert changed.any()
-    for name, said in first.said.items():
-        assert (said[: len(known)] == second.said[name][: len(known)]).all()
-        assert (said[len(known) :][:9] != second.said[name][len(known) :][:9]).any()
+    for name, waits in first.waits.items():
+        assert (waits[: len(known)] == second.waits[name][: len(known)]).all()
+        assert (waits[len(known) :][:9] != second.waits[name][len(known) :][:9]).any()

@@ -8,22 +8,22 @@ import pytest
 from cpsched.forecast.scores import crps, interval_score, ratio_interval
 
 
-def one(function, *values):
+def single(function, *values):
     return float(function(*(np.array([value], dtype=float) for value in values))[0])
 
 
 def test_a_miss_costs_ten_times_its_distance():
     """Equation 43 with alpha = 0.2, worked out."""
-    assert one(interval_score, 2, 5, 4) == 3
-    assert one(interval_score, 2, 5, 1) == 3 + 10 * 1
-    assert one(interval_score, 2, 5, 7) == 3 + 10 * 2
+    assert single(interval_score, 2, 5, 4) == 3
+    assert single(interval_score, 2, 5, 1) == 3 + 10 * 1
+    assert single(interval_score, 2, 5, 7) == 3 + 10 * 2
 
 
 def test_crps_by_hand():
     """Of a point it is the absolute error; of 0 and 1 at 0 it is 1/2 - 1/4."""
-    assert one(crps, [7.0], 4) == 3
-    assert one(crps, [0.0, 1.0], 0) == 0.25
-    assert one(crps, [1.0, 0.0], 3) == 2.25
+    assert single(crps, [7.0], 4) == 3
+    assert single(crps, [0.0, 1.0], 0) == 0.25
+    assert single(crps, [1.0, 0.0], 3) == 2.25
 
 
 def _pinball(quantile, level, value):
@@ -47,8 +47,8 @@ def test_both_scores_are_what_they_are_by_definition(seed):
     low, high = np.sort(rng.integers(0, 30, 2))
     ensemble, value = rng.integers(0, 30, rng.integers(1, 9)).astype(float), rng.integers(0, 30)
     by_ends = (_pinball(low, 0.1, value) + _pinball(high, 0.9, value)) * 2 / 0.2
-    assert one(interval_score, low, high, value) == pytest.approx(by_ends)
-    assert one(crps, ensemble, value) == pytest.approx(_area(ensemble, value))
+    assert single(interval_score, low, high, value) == pytest.approx(by_ends)
+    assert single(crps, ensemble, value) == pytest.approx(_area(ensemble, value))
 
 
 def test_the_interval_of_a_ratio_is_wide_where_neighbours_err_together():

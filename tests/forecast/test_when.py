@@ -9,7 +9,7 @@ from tiny import jobs, machine
 from cpsched.errors import InfeasibleRequestError
 from cpsched.forecast.calibration import Calibration
 from cpsched.forecast.forecaster import PastDays, _together
-from cpsched.forecast.starts import NEVER, Starts
+from cpsched.forecast.start_forecast import NEVER, StartForecast
 from cpsched.logs.sacct import batch_script
 from cpsched.systems.mapping import append, fit
 
@@ -20,16 +20,16 @@ _DAY = 86400
 
 def starts(*scenarios, now=0, handle=0, planned=NEVER):
     """Return a forecast of one job."""
-    return Starts(now, np.array([handle]), np.array(scenarios)[:, None], np.array([planned]))
+    return StartForecast(now, np.array([handle]), np.array(scenarios)[:, None], np.array([planned]))
 
 
 def test_quantiles_are_of_scenarios_of_equal_probability():
     """Ten scenarios stand for tenths: the median is between the fifth and the sixth."""
-    told = starts(*range(100, 0, -10))
-    assert told.quantile(0.5).tolist() == [55]
-    assert told.quantile(0.05).tolist() == [10]
-    assert told.quantile(0.999).tolist() == [100]
-    assert told.chance_by(30).tolist() == [0.3]
+    forecast = starts(*range(100, 0, -10))
+    assert forecast.quantile(0.5).tolist() == [55]
+    assert forecast.quantile(0.05).tolist() == [10]
+    assert forecast.quantile(0.999).tolist() == [100]
+    assert forecast.chance_by(30).tolist() == [0.3]
     assert starts(10, 20, NEVER).quantile(0.9).tolist() == [NEVER]
 
 
@@ -55,13 +55,13 @@ def test_a_calibration_moves_quantiles_by_the_errors_seen():
     """All waits are four times as long as said: so is the next one, when enough is known."""
     calibration, start = Calibration(), np.array([4 * 6000])
     for seen in range(30):
-        told = starts(*[6000] * 10, handle=seen)
-        corrected = calibration.corrected(told)
+        forecast = starts(*[6000] * 10, handle=seen)
+        corrected = calibration.corrected(forecast)
         if seen < 20:
             assert corrected.quantile(0.5)[0] == pytest.approx(6000, rel=0.01)
-            assert corrected.quantile(0.9) > told.quantile(0.9)
-        calibration.note(told, corrected, start)
-    moved = calibration.corrected(told).quantile(0.5)[0]
+            assert corrected.quantile(0.9) > forecast.quantile(0.9)
+        calibration.note(forecast, corrected, start)
+    moved = calibration.corrected(forecast).quantile(0.5)[0]
     assert moved == pytest.approx(24000, rel=0.01)
 
 
@@ -69,9 +69,9 @@ def test_starts_that_are_never_missed_may_go_on_for_ever():
     """Each job starts exactly when it was said to: no share of misses leaves its bounds."""
     calibration = Calibration()
     for handle in range(400):
-        told = starts(*[6000] * 10, handle=handle)
-        calibration.note(told, told, np.array([6000]))
-    assert set(calibration.corrected(told).scenario[:, 0].tolist()) == {6000}
+        forecast = starts(*[6000] * 10, handle=handle)
+        calibration.note(forecast, forecast, np.array([6000]))
+    assert set(calibration.corrected(forecast).scenario[:, 0].tolist()) == {6000}
 
 
 def test_where_jobs_start_half_way_from_scenarios_to_plan_the_next_does_too():
@@ -83,9 +83,9 @@ def test_where_jobs_start_half_way_from_scenarios_to_plan_the_next_does_too():
     calibration = Calibration()
     plans = [int(3600 * np.exp(at % 7 / 2)) - 1800 for at in range(60)]
     for handle, plan in enumerate(plans):
-        told = starts(*[1800] * 10, handle=handle, planned=plan)
+        forecast = starts(*[1800] * 10, handle=handle, planned=plan)
         wait = int(np.sqrt(3600 * (plan + 1800))) - 1800
-        calibration.note(told, calibration.corrected(told), np.array([wait]))
+        calibration.note(forecast, calibration.corrected(forecast), np.array([wait]))
     next_ = starts(*[1800] * 10, handle=60, planned=3600 * 16 - 1800)
     low, middle, high = (calibration.corrected(next_).quantile(at)[0] for at in (0.1, 0.5, 0.9))
     assert middle == pytest.approx(3600 * 4 - 1800, rel=0.03)
@@ -111,22 +111,22 @@ def test_a_job_that_waits_beyond_its_interval_is_a_miss_already():
     """Waits of an hour become longer: what is said next knows of it before any of them starts."""
     calibration = Calibration()
     for seen in range(30):
-        told = starts(*[3600] * 10, handle=seen)
-        calibration.note(told, calibration.corrected(told), np.array([3600]))
-    told = starts(*[3600] * 10, now=10_000, handle=30)
-    before = calibration.corrected(told)
+        forecast = starts(*[3600] * 10, handle=seen)
+        calibration.note(forecast, calibration.corrected(forecast), np.array([3600]))
+    forecast = starts(*[3600] * 10, now=10_000, handle=30)
+    before = calibration.corrected(forecast)
     late = [starts(*[13_600] * 10, now=10_000, handle=seen) for seen in range(30, 40)]
-    for one in late:
-        calibration.still_wait(one, calibration.corrected(one), 10_001)
-    assert calibration.corrected(told).quantile(0.9) == before.quantile(0.9)
+    for late_forecast in late:
+        calibration.still_wait(late_forecast, calibration.corrected(late_forecast), 10_001)
+    assert calibration.corrected(forecast).quantile(0.9) == before.quantile(0.9)
     for _ in range(3):
-        for one in late:
-            calibration.still_wait(one, one, 50_000)
+        for late_forecast in late:
+            calibration.still_wait(late_forecast, late_forecast, 50_000)
     assert len(calibration) == 40
     after = calibration.corrected(starts(*[53_600] * 10, now=50_000, handle=40))
     assert after.quantile(0.9)[0] > 50_000 + 30_000
-    for one in late:
-        calibration.note(one, one, np.array([90_000]))
+    for late_forecast in late:
+        calibration.note(late_forecast, late_forecast, np.array([90_000]))
     # They have been counted; what changes is how far off they were.
     assert len(calibration) == 40
     again = calibration.corrected(starts(*[53_600] * 10, now=50_000, handle=40))

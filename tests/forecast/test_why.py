@@ -56,13 +56,13 @@ def foretold(monkeypatch):
 @pytest.mark.usefixtures("foretold")
 @pytest.mark.parametrize(
     ("dispatcher", "could_start"),
-    [("easy-urgency", 20), ("easy:priority=urgency,reserve=bound", 14), ("plan", 10)],
+    [("easy-wsept", 20), ("easy:order=wsept,estimate=upper", 14), ("lookahead", 10)],
 )
 def test_rules_and_plans_reserve_as_they_decide(dispatcher, could_start):
     """
     A holds all cores: B waits without a look at anything else.
 
-    A plan of the whole queue is made of predictions, and EASY by urgency reserves by requests.
+    A plan of the whole queue is made of predictions, and EASY by WSEPT reserves by requests.
     """
     workload = fit(jobs((0, 4, 10, 20), (1, 4, 4, 20), job_id=list("AB")), machine((4,)))
     about = why_in_log(workload, job="B", time=1, dispatcher=dispatcher)
@@ -70,7 +70,7 @@ def test_rules_and_plans_reserve_as_they_decide(dispatcher, could_start):
 
 
 @pytest.mark.usefixtures("foretold")
-@pytest.mark.parametrize("dispatcher", ["easy:reserve=bound", "conservative:reserve=bound"])
+@pytest.mark.parametrize("dispatcher", ["easy:estimate=upper", "conservative:estimate=upper"])
 def test_reservations_by_bounds(dispatcher):
     """
     By its bound C may run until 3 + 12 = 15, and B is promised 14, by the bound of A.
@@ -149,7 +149,7 @@ def test_a_gpu_is_short():
         (0, 1, 20), (0, 1, 10), (1, 2, 5),
         request=[[1, 1], [1, 0], [1, 1]], resources=("core", "gpu"), job_id=list("ACB"),
     )  # fmt: skip
-    about = ask(workload, system, "B", 5, "prb")
+    about = ask(workload, system, "B", 5, "greedy")
     room = about.waiting.room
     assert about.waiting.reason is WaitReason.NO_ROOM
     assert room.obstacle == "it needs 2 gpu, 1 is free"
@@ -161,14 +161,14 @@ def test_a_gpu_is_short():
     assert (ids(about.waiting.waits_for), about.waiting.could_start) == (["A"], 20)
     shown = text(about)
     assert "gpu            2     1       1      2       1" in shown
-    assert "room for    1 of 2 units (1 short): 1 unit on n3" in shown
+    assert "fits now    1 of 2 units (1 short): 1 unit on n3" in shown
     assert "waits for   job A (1 unit), from 0 s to 20 s as expected, on n2" in shown
 
 
 def test_others_start_instead():
     """At 10 both B and C fit alone; B is older and takes all."""
     workload = jobs((0, 4, 10), (1, 4, 4), (2, 1, 3), job_id=list("ABC"))
-    about = ask(workload, machine((4,)), "C", 10, "prb:priority=fifo")
+    about = ask(workload, machine((4,)), "C", 10, "greedy:order=fifo")
     assert about.waiting.reason is WaitReason.OTHERS_START
     (before,) = about.waiting.before
     assert (before.job_id, before.rank, before.start, before.end) == ("B", 1, 10, 14)
@@ -310,13 +310,13 @@ def test_the_plan_of_a_dispatcher_of_ones_own():
 
 
 @pytest.mark.parametrize(
-    ("job", "cause", "said"),
+    ("job", "cause", "sentence"),
     [
         ("B", WaitReason.NOT_SELECTED, "chooser selected a set of jobs without it"),
         ("C", WaitReason.NOT_CONSIDERED, "chooser does not consider it"),
     ],
 )
-def test_a_dispatcher_of_ones_own_says_whom_it_looks_at(job, cause, said):
+def test_a_dispatcher_of_ones_own_says_whom_it_looks_at(job, cause, sentence):
     """It chooses among A and B, and C comes later; all would fit."""
 
     class Chooser(Dispatcher):
@@ -332,7 +332,7 @@ def test_a_dispatcher_of_ones_own_says_whom_it_looks_at(job, cause, said):
     workload = jobs((0, 1, 10), (0, 1, 10), (0, 1, 10), job_id=list("ABC"))
     about = why_in_log(fit(workload, machine((4,))), job=job, time=0, dispatcher=Chooser())
     assert about.waiting.reason is cause
-    assert said in about.summary
+    assert sentence in about.summary
 
 
 def test_slurms_window_is_one_of_time():
@@ -411,7 +411,7 @@ def test_explanations_agree_with_the_schedule(name, system, workload, time, inte
             assert about.waiting.could_start is None or about.waiting.could_start > about.decided
             # EASY and FIFO hold nobody back without a reason that can be named.
             assert about.waiting.reason is not WaitReason.PLANNED_LATER or name.startswith(
-                ("conserv", "cph")
+                ("conserv", "cp-pool")
             )
         assert text(about)
 

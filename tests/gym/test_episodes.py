@@ -28,10 +28,10 @@ def shortest(rows, mask):
         (shortest, {"backfill": "none"}, "sjf"),
         (first_come, {"backfill": "easy"}, "easy"),
         (first_come, {"backfill": "easy", "behind": "sjf"}, "easy:backfill=sjf"),
-        (shortest, {"backfill": "easy", "behind": "sjf"}, "easy:priority=sjf"),
-        (shortest, {"backfill": "easy"}, "easy:priority=sjf,backfill=fifo"),
-        (shortest, {"choose": "fitting", "backfill": "none"}, "prb:priority=sjf"),
-        (first_come, {"choose": "fitting", "backfill": "none"}, "prb:priority=fifo"),
+        (shortest, {"backfill": "easy", "behind": "sjf"}, "easy:order=sjf"),
+        (shortest, {"backfill": "easy"}, "easy:order=sjf,backfill=fifo"),
+        (shortest, {"choose": "fitting", "backfill": "none"}, "greedy:order=sjf"),
+        (first_come, {"choose": "fitting", "backfill": "none"}, "greedy:order=fifo"),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )
@@ -54,7 +54,7 @@ def test_a_rule_starts_jobs_as_the_simulator_does(rule, backfill):
     starts, _, measure = played(env, lambda rows, mask: 0)
     assert env.episodes.by_rule(0, rule) == pytest.approx(measure)
     if backfill == "easy":
-        expected = run(workload, POOL, f"easy:priority={rule}").schedule.start.tolist()
+        expected = run(workload, POOL, f"easy:order={rule}").schedule.start.tolist()
     elif rule in ("fifo", "sjf", "ljf"):
         expected = run(workload, POOL, rule).schedule.start.tolist()
     else:
@@ -76,7 +76,7 @@ def test_estimates_plan_and_are_corrected_as_in_the_simulator():
     half = np.maximum(workload.requested_time // 2, 1)
     starts, *_ = played(env_of(workload, estimates=half), shortest)
     plain, *_ = played(env_of(workload), shortest)
-    expected = run(workload, POOL, "easy:priority=sjf,backfill=fifo", Half()).schedule.start
+    expected = run(workload, POOL, "easy:order=sjf,backfill=fifo", Half()).schedule.start
     assert starts == expected.tolist() != plain
 
 
@@ -201,7 +201,7 @@ def test_several_kinds_of_resources_are_pools():
     workload = jobs(*rows, resources=("core", "gpu"), request=request)
     system = machine((8, 5), resources=("core", "gpu"))
     starts, *_ = played(env_of(workload, system), shortest)
-    expected = run(workload, system, "easy:priority=sjf,backfill=fifo").schedule.start
+    expected = run(workload, system, "easy:order=sjf,backfill=fifo").schedule.start
     assert starts == expected.tolist()
 
 
@@ -222,5 +222,5 @@ def test_ten_sequences_of_a_published_trace_are_as_the_simulator_has_them(shared
     }
     starts, *_ = played(env, shortest, first[3])
     window = log.take(np.arange(first[3], first[3] + 1024))
-    schedule = run(fit(window, pool_of(256)), None, "easy:priority=sjf", overrun="extend").schedule
+    schedule = run(fit(window, pool_of(256)), None, "easy:order=sjf", overrun="extend").schedule
     assert starts == schedule.start.tolist()

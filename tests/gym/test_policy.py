@@ -13,7 +13,7 @@ from cpsched.engine.encoder import Request
 from cpsched.errors import ConfigError
 from cpsched.gym.kernels.features import FEATURES
 from cpsched.gym.options import Options
-from cpsched.gym.policy import Policy, load, save
+from cpsched.gym.policy import PolicyNetwork, load, save
 from cpsched.model.topology import Topology, TopologyKind
 from cpsched.systems.mapping import fit
 from cpsched.util.spec import build, spec_of
@@ -23,9 +23,9 @@ from cpsched.verification import verify
 @pytest.mark.parametrize(
     ("decides", "dispatcher"),
     [
-        ({"behind": "sjf"}, "easy:priority=sjf"),
+        ({"behind": "sjf"}, "easy:order=sjf"),
         ({"backfill": "none"}, "sjf"),
-        ({"choose": "fitting", "backfill": "none"}, "prb:priority=sjf"),
+        ({"choose": "fitting", "backfill": "none"}, "greedy:order=sjf"),
     ],
 )
 def test_a_saved_policy_simulates_like_what_it_is(tmp_path, decides, dispatcher):
@@ -59,14 +59,14 @@ def test_a_network_decides_in_the_simulator_as_in_its_episodes(tmp_path, decides
         (rng.normal(0, 3, shape).astype(np.float32), rng.normal(0, 1, shape[1]).astype(np.float32))
         for shape in shapes
     ]
-    policy = Policy(options, layers)
+    policy = PolicyNetwork(options, layers)
     save(tmp_path / "agent.zip", policy)
     workload = drawn(12)
     env = env_of(
         workload, visible=options.visible, **{k: v for k, v in decides.items() if k != "visible"}
     )
     starts, *_ = played(env, policy.choose)
-    expected = run(workload, POOL, f"policy:file={tmp_path / 'agent.zip'}").schedule.start.tolist()
+    expected = run(workload, POOL, f"learned:file={tmp_path / 'agent.zip'}").schedule.start.tolist()
     assert starts == expected
 
 
@@ -153,7 +153,7 @@ def test_a_command_runs_a_policy_and_says_what_is_wrong_with_it(cpsched, four_co
     line = "{0} {1} -1 {2} {3} -1 -1 {3} {4} -1 1 1 1 1 1 1 -1 -1\n"
     (four_cores / "log.swf").write_text("".join(line.format(*row) for row in rows))
     command = ("simulate", "log.swf", "--system", "four.toml")
-    code, _, err = cpsched(*command, "-d", "policy:file=agent.zip", "--out", "run")
+    code, _, err = cpsched(*command, "-d", "learned:file=agent.zip", "--out", "run")
     assert code == 0, err
     (four_cores / "text.zip").write_text("no archive")
     for file, said in (
@@ -161,7 +161,7 @@ def test_a_command_runs_a_policy_and_says_what_is_wrong_with_it(cpsched, four_co
         ("text.zip", "is not a policy"),
         (".", "is a folder"),
     ):
-        code, _, err = cpsched(*command, "-d", f"policy:file={file}", "--out", "other")
+        code, _, err = cpsched(*command, "-d", f"learned:file={file}", "--out", "other")
         assert code != 0
         assert said in err
         assert len(err.splitlines()) == 1

@@ -46,15 +46,15 @@ def two_jobs():
 def differences():
     """Name the fields in which two workloads differ."""
 
-    def different(one, other):
-        if isinstance(one, Labels) and isinstance(other, Labels):
-            return one.values != other.values or different(one.codes, other.codes)
-        if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
-            return one.dtype.kind != other.dtype.kind or not np.array_equal(one, other)
-        return one != other
+    def different(first, second):
+        if isinstance(first, Labels) and isinstance(second, Labels):
+            return first.values != second.values or different(first.codes, second.codes)
+        if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
+            return first.dtype.kind != second.dtype.kind or not np.array_equal(first, second)
+        return first != second
 
-    def names(one, other):
+    def names(first, second):
         fields = ("title", "epoch", "resources", "layout", "header", "set_aside", *COLUMNS)
-        return [name for name in fields if different(getattr(one, name), getattr(other, name))]
+        return [name for name in fields if different(getattr(first, name), getattr(second, name))]
 
     return names

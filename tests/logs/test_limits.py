@@ -48,7 +48,9 @@ def test_a_new_resource_in_every_job_is_refused(log):
     rows = [SACCT_ROW.format(number, f"kind{number}:1") for number in range(100)]
     path = log("a.sacct", SACCT + "".join(rows))
     # core is one of the kinds; the first line is the header.
-    message = rf"a\.sacct:{MAX_KINDS + 1}: field resource = 'kind.*at most {MAX_KINDS} kinds"
+    message = (
+        rf"a\.sacct:{MAX_KINDS + 1}: field resource = 'kind.*at most {MAX_KINDS} resource types"
+    )
     with pytest.raises(TraceError, match=message):
         traces.read(path)
     workload = traces.read(path, skip_bad_lines=True)
@@ -65,9 +67,9 @@ def test_parquet_of_too_many_rows_is_refused_before_it_is_read(tmp_path):
     path = tmp_path / "a.parquet"
     schema = pa.schema([("job_id", pa.string()), ("submit", pa.int64())])
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
-        one = pa.table({"job_id": pa.repeat("a", 10**7), "submit": pa.repeat(0, 10**7)})
+        table = pa.table({"job_id": pa.repeat("a", 10**7), "submit": pa.repeat(0, 10**7)})
         for _ in range(SMALL_ROWS // 10**7 + 1):
-            writer.write_table(one)
+            writer.write_table(table)
     assert path.stat().st_size < 10**6
     begin = time.perf_counter()
     with pytest.raises(TraceError, match=rf"a\.parquet: holds more than {SMALL_ROWS} jobs; cut it"):

@@ -9,7 +9,7 @@ from cpsched import logs as traces
 from cpsched.errors import TraceError
 from cpsched.logs.collect import NotAJobError
 from cpsched.logs.pbs.request import request_of
-from cpsched.logs.text import Place
+from cpsched.logs.text import FilePosition
 from cpsched.util.types import MISSING, UNBOUNDED, Status
 
 HEAD = "03/31/2014 14:05:00;E;7.server;"
@@ -60,7 +60,7 @@ def test_a_pbs_pro_log_reads_as_chunks_on_nodes(logs):
 def test_records_that_are_no_jobs_are_counted(logs):
     workload = traces.read(logs / "pbspro.acct")
     assert workload.header[0] == ("Records", "E 7, L 1, Q 1, S 1")
-    assert {text.partition(":")[0] for key, text in workload.header if key == "Set aside"} == {
+    assert {text.partition(":")[0] for key, text in workload.header if key == "Excluded"} == {
         "array parent",
         "heterogeneous chunks",
         "never ran",
@@ -94,7 +94,7 @@ def test_a_torque_log_reads_as_chunks_on_nodes(logs):
 
 def request(**resources):
     """Return the shape of a Resource_List."""
-    return request_of(resources, Place(Path("log"), 1)).shape
+    return request_of(resources, FilePosition(Path("log"), 1)).resources
 
 
 @pytest.mark.parametrize(
@@ -109,8 +109,8 @@ def request(**resources):
     ],
 )
 def test_select_is_so_many_equal_chunks(select, units, amounts):
-    found = request(select=select)
-    assert (found.units, found.request) == (units, amounts)
+    resources = request(select=select)
+    assert (resources.units, resources.request) == (units, amounts)
 
 
 def test_a_chunk_without_cores_or_memory_has_its_share_of_the_total():
@@ -118,8 +118,8 @@ def test_a_chunk_without_cores_or_memory_has_its_share_of_the_total():
 
 
 def test_select_goes_before_the_older_ways_to_ask():
-    found = request(select="1:ncpus=4", nodes="2:ppn=9", procs="7", ncpus="5")
-    assert (found.units, found.request) == (1, {"core": 4})
+    resources = request(select="1:ncpus=4", nodes="2:ppn=9", procs="7", ncpus="5")
+    assert (resources.units, resources.request) == (1, {"core": 4})
 
 
 @pytest.mark.parametrize(
@@ -143,8 +143,8 @@ def test_different_chunks_cannot_be_expressed(select):
     ],
 )
 def test_place_bounds_the_nodes(place, bounds, exclusive):
-    found = request(select="3:ncpus=1", place=place)
-    assert ((found.nodes_min, found.nodes_max), found.exclusive) == (bounds, exclusive)
+    resources = request(select="3:ncpus=1", place=place)
+    assert ((resources.nodes_min, resources.nodes_max), resources.exclusive) == (bounds, exclusive)
 
 
 BAD_LINES = {
@@ -202,7 +202,7 @@ def test_a_record_that_cannot_be_true_is_excluded_and_named(log, record, skip):
     workload = traces.read(log("a.acct", f"{first}\n\n{record}\n{last}\n"), skip_bad_lines=skip)
     assert workload.job_id.tolist() == ["1.server", "9.server"]
     assert workload.set_aside == (("unreadable record", 1),)
-    named = dict(workload.header)["Set aside"]
+    named = dict(workload.header)["Excluded"]
     assert named.startswith("unreadable record: line 3: ")
     assert BAD_RECORDS[record].removeprefix("field ") in named
 

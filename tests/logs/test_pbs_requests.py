@@ -11,10 +11,10 @@ from cpsched.errors import TraceError
 from cpsched.logs.collect import NotAJobError
 from cpsched.logs.pbs.allocated import Allocated, allocated_of
 from cpsched.logs.pbs.request import request_of
-from cpsched.logs.text import Place
+from cpsched.logs.text import FilePosition
 from cpsched.util.types import MISSING, UNBOUNDED
 
-PLACE = Place(Path("log"), 1)
+PLACE = FilePosition(Path("log"), 1)
 HEAD = "03/02/2026 09:00:00;E;"
 TIMES = "user=ann queue=batch ctime=100 qtime=100 etime=100 start=160 end=760 Exit_status=0 "
 
@@ -67,14 +67,14 @@ def amounts(shape):
     ],
 )
 def test_every_way_to_ask_for_cores_and_gpus_is_read(resources, units, each):
-    found = request_of(resources, PLACE)
-    assert (found.shape.units, found.shape.request) == (units, each)
-    assert found.unread == ()
-    assert found.notes == ()
+    asked = request_of(resources, PLACE)
+    assert (asked.resources.units, asked.resources.request) == (units, each)
+    assert asked.unread == ()
+    assert asked.notes == ()
 
 
 def test_cray_elements_lie_on_as_many_nodes_as_they_need():
-    shape = request_of({"mppwidth": "9", "mppnppn": "4"}, PLACE).shape
+    shape = request_of({"mppwidth": "9", "mppnppn": "4"}, PLACE).resources
     assert (shape.nodes_min, shape.nodes_max) == (3, 3)
 
 
@@ -156,10 +156,10 @@ def test_gpus_that_a_job_got_and_does_not_name_are_taken(read):
     ],
 )
 def test_an_amount_that_does_not_divide_is_exact_or_counted(resources, nodes, note):
-    found = request_of(resources, PLACE, Allocated(0, nodes) if nodes else None)
-    assert any("does not divide evenly" in text for text in found.notes) == note
+    asked = request_of(resources, PLACE, Allocated(0, nodes) if nodes else None)
+    assert any("does not divide evenly" in text for text in asked.notes) == note
     if not note:
-        assert amounts(found.shape)["gpu"] == int(resources.get("gpus") or resources["ngpus"])
+        assert amounts(asked.resources)["gpu"] == int(resources.get("gpus") or resources["ngpus"])
 
 
 COUNTS = st.integers(1, 40)
@@ -184,13 +184,13 @@ def test_an_allocation_is_what_was_asked_for_or_is_counted(form, units, cores, g
     }[form]
     total = units * cores if form in ("select", "nodes") else units
     got = Allocated(total, nodes) if known or form == "host" else None
-    found = request_of({**resources, "ngpus": str(gpus)}, PLACE, got)
-    uneven = any("does not divide evenly" in note for note in found.notes)
-    held = amounts(found.shape)
-    assert held["core"] == total
-    assert held.get("gpu", 0) >= gpus
-    assert (held.get("gpu", 0) == gpus) != uneven
-    assert found.shape.nodes_min <= found.shape.units
+    asked = request_of({**resources, "ngpus": str(gpus)}, PLACE, got)
+    uneven = any("does not divide evenly" in note for note in asked.notes)
+    allocated = amounts(asked.resources)
+    assert allocated["core"] == total
+    assert allocated.get("gpu", 0) >= gpus
+    assert (allocated.get("gpu", 0) == gpus) != uneven
+    assert asked.resources.nodes_min <= asked.resources.units
 
 
 def test_every_key_that_is_not_modelled_is_named_with_its_jobs(read):
@@ -287,11 +287,11 @@ def test_a_number_that_is_used_again_is_another_job(read):
 
 def test_exclusive_nodes_by_any_key():
     for resources in ({"place": "excl"}, {"naccesspolicy": "singlejob"}):
-        assert request_of({"ncpus": "1", **resources}, PLACE).shape.exclusive
+        assert request_of({"ncpus": "1", **resources}, PLACE).resources.exclusive
 
 
 def test_a_host_asked_for_is_a_condition():
-    shape = request_of({"ncpus": "1", "host": "n1", "arch": "linux"}, PLACE).shape
+    shape = request_of({"ncpus": "1", "host": "n1", "arch": "linux"}, PLACE).resources
     assert shape.constraint == "host=n1:arch=linux"
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from cpsched import logs as traces
 from cpsched.errors import TraceError
-from cpsched.logs.sacct.request import shape
-from cpsched.logs.text import Place
+from cpsched.logs.sacct.request import resource_request
+from cpsched.logs.text import FilePosition
 from cpsched.metrics.workload import describe
 from cpsched.util.types import MISSING, UNBOUNDED, Status
 
@@ -103,7 +103,7 @@ def request(**row):
     """Return the shape of the columns given."""
     options = {name: row.pop(name) for name in [*row] if name[0].islower()}
     columns = {name.lower(): text for name, text in row.items()}
-    return shape(columns, options, Place(Path("log"), 1))
+    return resource_request(columns, options, FilePosition(Path("log"), 1))
 
 
 @pytest.mark.parametrize(
@@ -150,23 +150,23 @@ def test_each_node_has_its_share(row, per_node):
 
 
 def test_several_types_of_gpus_in_a_command_are_gpus():
-    found = request(NCPUS="4", NNodes="1", gpus="a100:2,v100:1")
-    assert found.per_node == {"gpu": 3, "gpu:a100": 2, "gpu:v100": 1}
+    resources = request(NCPUS="4", NNodes="1", gpus="a100:2,v100:1")
+    assert resources.per_node == {"gpu": 3, "gpu:a100": 2, "gpu:v100": 1}
 
 
 def test_memory_of_a_core_belongs_to_the_unit():
-    found = request(NCPUS="4", NNodes="2", ReqMem="4000Mc")
-    assert (found.request, found.per_node) == ({"core": 1, "mem": 4_096_000}, {})
+    resources = request(NCPUS="4", NNodes="2", ReqMem="4000Mc")
+    assert (resources.request, resources.per_node) == ({"core": 1, "mem": 4_096_000}, {})
 
 
 def test_without_a_node_count_any_number_will_do():
-    found = request(ReqCPUS="4", ReqMem="1Gc")
-    assert (found.units, found.nodes_min, found.nodes_max) == (4, 1, UNBOUNDED)
+    resources = request(ReqCPUS="4", ReqMem="1Gc")
+    assert (resources.units, resources.nodes_min, resources.nodes_max) == (4, 1, UNBOUNDED)
 
 
 def test_nodes_it_got_go_before_nodes_it_asked_for():
-    found = request(ReqTRES="cpu=4,node=1", AllocTRES="cpu=4,node=2", ReqNodes="1")
-    assert (found.nodes_min, found.nodes_max) == (2, 2)
+    resources = request(ReqTRES="cpu=4,node=1", AllocTRES="cpu=4,node=2", ReqNodes="1")
+    assert (resources.nodes_min, resources.nodes_max) == (2, 2)
 
 
 BAD_LINES = {
@@ -343,7 +343,9 @@ def test_no_node_allocated_is_not_divided_by(log):
     workload = traces.read(log("a.sacct", lines(asked)))
     assert workload.nodes_min.tolist() == [2]
     nobody = {**asked, "ReqTRES": "cpu=4,mem=4G"}
-    with pytest.raises(TraceError, match=r"a\.sacct:2: field gpu = 2: needs AllocTRES, NNodes or"):
+    with pytest.raises(
+        TraceError, match=r"a\.sacct:2: field gpu = 2: also needs AllocTRES, NNodes or"
+    ):
         traces.read(log("a.sacct", lines(nobody)))
     workload = traces.read(log("a.sacct", lines(nobody, {"JobID": "8"})), skip_bad_lines=True)
     assert (workload.job_id.tolist(), dict(workload.set_aside)) == (["8"], {"bad line": 1})
@@ -364,8 +366,8 @@ def test_no_node_allocated_is_not_divided_by(log):
 def test_segments_and_switches_are_in_the_command(command, asked, tmp_path):
     (path := tmp_path / "a.sacct").write_text(lines({"SubmitLine": command}))
     workload = traces.read(path)
-    found = (workload.segment[0], workload.max_switches[0], workload.switch_wait[0])
-    assert found == asked
+    locality = (workload.segment[0], workload.max_switches[0], workload.switch_wait[0])
+    assert locality == asked
 
 
 @pytest.mark.parametrize(
@@ -384,8 +386,8 @@ def test_segments_and_switches_are_in_the_command(command, asked, tmp_path):
     ],
 )
 def test_a_job_alone_on_its_nodes_has_what_it_asked_for(row, cores, exclusive):
-    found = request(**row)
-    assert (found.units, found.exclusive) == (cores, exclusive)
+    resources = request(**row)
+    assert (resources.units, resources.exclusive) == (cores, exclusive)
 
 
 @pytest.mark.parametrize(
@@ -418,8 +420,8 @@ def test_memory_is_what_a_job_holds(row, memory):
     ],
 )
 def test_gpus_that_accounting_does_not_count_are_in_the_command(row, gpus):
-    found = request(**{"ReqTRES": "cpu=4,node=2", **row})
-    assert found.per_node == gpus
+    resources = request(**{"ReqTRES": "cpu=4,node=2", **row})
+    assert resources.per_node == gpus
 
 
 @pytest.mark.parametrize(
@@ -435,8 +437,8 @@ def test_gpus_that_accounting_does_not_count_are_in_the_command(row, gpus):
     ],
 )
 def test_types_that_accounting_does_not_track_are_in_the_command(options, typed):
-    found = request(ReqTRES="cpu=4,node=2,gres/gpu=4", **options)
-    assert found.per_node == {"gpu": 2, **typed}
+    resources = request(ReqTRES="cpu=4,node=2,gres/gpu=4", **options)
+    assert resources.per_node == {"gpu": 2, **typed}
 
 
 @pytest.mark.parametrize(
@@ -444,8 +446,8 @@ def test_types_that_accounting_does_not_track_are_in_the_command(options, typed)
     [("2", (3, 3)), ("2-4", (2, 4)), ("2-", (2, UNBOUNDED)), ("4-8", (3, 3)), ("n1,n2", (3, 3))],
 )
 def test_a_range_of_nodes_is_in_the_command(nodes, bounds):
-    found = request(AllocTRES="cpu=6,node=3", nodes=nodes)
-    assert (found.nodes_min, found.nodes_max) == bounds
+    resources = request(AllocTRES="cpu=6,node=3", nodes=nodes)
+    assert (resources.nodes_min, resources.nodes_max) == bounds
 
 
 def test_a_run_of_a_real_slurm_is_read(logs):
@@ -470,7 +472,7 @@ def test_a_run_of_a_real_slurm_is_read(logs):
     assert workload.reservation.decode()[rows["15"]] == "maint"
     assert (workload.nodes_min[rows["19"]], workload.nodes_max[rows["19"]]) == (2, 3)
     assert workload.cancel[[rows["25_5"], rows["34"]]].tolist() == [54, 54]
-    assert ("set aside: still waiting", "2; 1.6 core-hours; 33, 35") in describe(workload)
+    assert ("excluded: still waiting", "2; 1.6 core-hours; 33, 35") in describe(workload)
     header = [text for key, text in workload.header if key == "Note"]
     assert "components of heterogeneous jobs: 2" in header
     assert "steps: 30" in header
@@ -504,22 +506,22 @@ def test_preemption_in_a_real_slurm_is_read(logs):
     ],
 )  # fmt: skip
 def test_a_job_has_the_gpus_that_it_asked_for(row, gpus):
-    found = request(**row, AllocTRES="cpu=16,gres/gpu=4,node=1")
-    assert found.per_node == ({"gpu": gpus} if gpus else {})
+    resources = request(**row, AllocTRES="cpu=16,gres/gpu=4,node=1")
+    assert resources.per_node == ({"gpu": gpus} if gpus else {})
 
 
 def test_its_json_tells_the_same(logs):
     """What JSON of 22.05 lacks is the command, so that some is known from Eligible alone."""
-    told = traces.read(logs / "slurm-22.05.8.json")
+    workload = traces.read(logs / "slurm-22.05.8.json")
     text = traces.read(logs / "slurm-22.05.8.sacct")
-    rows = [text.job_id.tolist().index(name) for name in told.job_id.tolist()]
+    rows = [text.job_id.tolist().index(name) for name in workload.job_id.tolist()]
     assert len(rows) == 19
     for column in ("runtime", "requested_time", "units", "nodes_min", "status", "cancel"):
-        assert getattr(told, column).tolist() == getattr(text, column)[rows].tolist(), column
+        assert getattr(workload, column).tolist() == getattr(text, column)[rows].tolist(), column
     for column in ("user", "group", "partition", "name", "qos", "licenses", "array"):
         known = getattr(text, column).decode()
-        assert getattr(told, column).decode() == [known[row] for row in rows], column
-    assert told.set_aside == (("still waiting", 1),)
+        assert getattr(workload, column).decode() == [known[row] for row in rows], column
+    assert workload.set_aside == (("still waiting", 1),)
 
 
 def test_json_of_later_releases_is_read(log):

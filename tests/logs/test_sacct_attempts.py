@@ -20,8 +20,8 @@ def line(
     """Return a job; its submit, eligible, start and end are minutes of one hour, - unknown."""
     clock = ["Unknown" if t == "-" else f"{day}T10:{t:>02}:00" for t in times.split()]
     tres = "cpu=1,node=1"
-    held = "" if clock[2] == "Unknown" else tres
-    cells = [job_id, cluster, *who.split(), state, *clock, "01:00:00", tres, held]
+    allocated = "" if clock[2] == "Unknown" else tres
+    cells = [job_id, cluster, *who.split(), state, *clock, "01:00:00", tres, allocated]
     return "|".join([*cells, f"sbatch {command} a.sh", suspended])
 
 

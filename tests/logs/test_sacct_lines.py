@@ -62,7 +62,7 @@ def test_a_line_that_cannot_be_divided_is_an_error(log):
     path = log("a.sacct", f"{header}\n7\n{line.replace('|b', '')}\nmore\n")
     workload = traces.read(path, skip_bad_lines=True)
     assert workload.set_aside == (("bad line", 2),)
-    assert ("Set aside", "bad line: line 2, line 4") in workload.header
+    assert ("Excluded", "bad line: line 2, line 4") in workload.header
 
 
 @pytest.mark.parametrize("end", ["", "|"])
@@ -75,8 +75,8 @@ def test_any_delimiter_is_read(log, differences, delimiter, end):
     )
     path = log("b.txt", text)
     assert traces.detect(path) == "sacct"
-    found = set(differences(traces.read(plain), traces.read(path)))
-    assert found - {"header"} == {"title"}
+    names = set(differences(traces.read(plain), traces.read(path)))
+    assert names - {"header"} == {"title"}
 
 
 def test_commas_between_columns_are_refused(log):
@@ -90,7 +90,7 @@ def test_headers_of_joined_exports_are_read_once(log):
     workload = traces.read(path)
     assert workload.job_id.tolist() == ["7", "8"]
     assert workload.set_aside == (("repeated line", 1),)
-    assert ("Set aside", "repeated line: 0.1 core-hours; 7") in workload.header
+    assert ("Excluded", "repeated line: 0.1 core-hours; 7") in workload.header
 
 
 def test_a_header_is_needed(log):

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpsched import logs as traces
-from cpsched.logs.sacct.request import shape
-from cpsched.logs.text import Place
+from cpsched.logs.sacct.request import resource_request
+from cpsched.logs.text import FilePosition
 
 
 def request(cores, nodes, gpus, options=None, **row):
@@ -16,37 +16,43 @@ def request(cores, nodes, gpus, options=None, **row):
     uneven = []
     tres = f"cpu={cores},node={nodes}" + (f",gres/gpu={gpus}" if gpus else "")
     row = {"reqtres": tres, "alloctres": tres, **row}
-    return shape(row, options or {}, Place(Path("log"), 1), uneven), uneven
+    return resource_request(row, options or {}, FilePosition(Path("log"), 1), uneven), uneven
 
 
-def total(found, kind):
+def total(resources, kind):
     """Return what an allocation of a shape holds of a resource type."""
-    assert found.nodes_min == found.nodes_max
-    return found.units * found.request.get(kind, 0) + found.nodes_min * found.per_node.get(kind, 0)
+    assert resources.nodes_min == resources.nodes_max
+    return resources.units * resources.request.get(
+        kind, 0
+    ) + resources.nodes_min * resources.per_node.get(kind, 0)
 
 
 def test_three_gpus_on_two_nodes_are_three():
-    found, uneven = request(12, 2, 3)
-    assert (found.units, found.request, found.per_node) == (3, {"core": 4, "gpu": 1}, {})
-    assert (found.nodes_min, found.nodes_max) == (2, 2)
+    resources, uneven = request(12, 2, 3)
+    assert (resources.units, resources.request, resources.per_node) == (
+        3,
+        {"core": 4, "gpu": 1},
+        {},
+    )
+    assert (resources.nodes_min, resources.nodes_max) == (2, 2)
     assert not uneven
 
 
 def test_memory_of_cores_goes_with_them():
-    found, _ = request(12, 2, 3, reqmem="1Gc")
-    assert found.request == {"core": 4, "gpu": 1, "mem": 4 * 2**20}
+    resources, _ = request(12, 2, 3, reqmem="1Gc")
+    assert resources.request == {"core": 4, "gpu": 1, "mem": 4 * 2**20}
 
 
 def test_gpus_of_a_type_go_with_them():
     tres = "cpu=6,node=2,gres/gpu=3,gres/gpu:v100=3"
-    found, uneven = request(6, 2, 3, reqtres=tres, alloctres=tres)
-    assert found.request == {"core": 2, "gpu": 1, "gpu:v100": 1}
+    resources, uneven = request(6, 2, 3, reqtres=tres, alloctres=tres)
+    assert resources.request == {"core": 2, "gpu": 1, "gpu:v100": 1}
     assert not uneven
 
 
 def test_gpus_in_the_command_alone_are_exact_too():
-    found, uneven = request(6, 2, 0, options={"gpus": "3"})
-    assert total(found, "gpu") == 3
+    resources, uneven = request(6, 2, 0, options={"gpus": "3"})
+    assert total(resources, "gpu") == 3
     assert not uneven
 
 
@@ -56,12 +62,12 @@ def test_gpus_in_the_command_alone_are_exact_too():
 def test_an_allocation_is_what_was_asked_for_or_is_counted(cores, nodes, gpus, each):
     nodes = min(nodes, cores)
     memory = {"reqmem": "8Mc"} if each else {}
-    found, uneven = request(cores, nodes, gpus, **memory)
-    assert total(found, "core") == cores
-    assert total(found, "gpu") >= gpus
-    assert (total(found, "gpu") == gpus) == (not uneven)
-    assert total(found, "mem") == (8192 * cores if each else 0)
-    assert found.units >= found.nodes_min == found.nodes_max == nodes
+    resources, uneven = request(cores, nodes, gpus, **memory)
+    assert total(resources, "core") == cores
+    assert total(resources, "gpu") >= gpus
+    assert (total(resources, "gpu") == gpus) == (not uneven)
+    assert total(resources, "mem") == (8192 * cores if each else 0)
+    assert resources.units >= resources.nodes_min == resources.nodes_max == nodes
 
 
 @pytest.mark.parametrize(("cores", "noted"), [(12, False), (4, True)])

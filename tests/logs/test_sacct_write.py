@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 def test_a_run_of_a_real_slurm_reads_back_equal(logs, tmp_path, differences, suffix):
     original = traces.read(logs / "slurm-22.05.8.sacct")
     path = tmp_path / f"slurm-22.05.8{suffix}"
-    assert traces.write(original, path) == ("what was set aside",)
+    assert traces.write(original, path) == ("excluded rows",)
     assert differences(original, traces.read(path)) == ["header", "set_aside"]
 
 
@@ -163,7 +163,7 @@ def one(**columns):
         ({"job_id": ["7.pbs", "8"]}, "the ids of jobs, which Slurm could not have"),
         ({"epoch": None}, "the log does not say when it began"),
         ({"submit": [3, 10], "recorded_start": [4, 10]}, "times will count from the first submit"),
-        ({"set_aside": (("never ran", 3),)}, "what was set aside"),
+        ({"set_aside": (("never ran", 3),)}, "excluded rows"),
         ({"split": [0, Split.EVEN]}, "1 values of split"),
         ({"deadline": [99, 99]}, "2 values of deadline"),
         ({"requested_time": [9, 9], "requested_time_assumed": [True, False]}, "1 values of requested_"),
@@ -204,7 +204,7 @@ def test_the_schedule_of_a_run_is_written_as_a_log(tmp_path, cpsched):
         str(system),
         "-d",
         "fifo",
-        "--format",
+        "--export",
         "slurm",
         "--out",
         str(tmp_path / "run"),

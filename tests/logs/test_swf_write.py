@@ -29,7 +29,7 @@ def test_a_log_reads_back_equal(logs, tmp_path, differences):
     traces.write(read, path)
     # The rows set aside cannot come back; the header says that there were some.
     assert set(differences(read, traces.read(path))) == {"set_aside", "header"}
-    assert notes(path)[1:] == ["set aside: 1 never ran", "set aside: 1 no processors"]
+    assert notes(path)[1:] == ["excluded: 1 never ran", "excluded: 1 no processors"]
     assert traces.read(path).header[:7] == read.header
 
 

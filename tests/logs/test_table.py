@@ -435,14 +435,14 @@ def workloads(draw):
         **{name: column(LABELS) for name in LABEL_COLUMNS},
     }
     # Most of a range: nothing, or no less than the least.
-    most = np.maximum(amounts(), columns["per_node"])
-    columns["per_node_max"] = np.where(np.asarray(amounts()) % 2, most, 0)
-    kept = draw(st.sets(st.sampled_from(sorted(columns))))
+    per_node_max = np.maximum(amounts(), columns["per_node"])
+    columns["per_node_max"] = np.where(np.asarray(amounts()) % 2, per_node_max, 0)
+    names = draw(st.sets(st.sampled_from(sorted(columns))))
     units = column(st.integers(1, 2**31 - 2))
     columns["units_min"] = np.clip(columns["units_min"], 1, units)
     columns["units_max"] = np.maximum(columns["units_max"], units)
-    if "per_node_max" in kept:
-        kept.add("per_node")
+    if "per_node_max" in names:
+        names.add("per_node")
     return Workload.build(
         title=draw(TEXTS),
         epoch=draw(st.one_of(st.none(), st.integers(-MAX_TIME, MAX_TIME))),
@@ -464,7 +464,7 @@ def workloads(draw):
         runtime=column(st.integers(0, MAX_TIME)),
         units=units,
         request=amounts(),
-        **{name: value for name, value in columns.items() if name in kept},
+        **{name: value for name, value in columns.items() if name in names},
     )
 
 

@@ -108,7 +108,7 @@ def test_amount_refuses_anything_else(written):
 @pytest.mark.parametrize("written", ["", "x", "1.0", "1_000", "٣", "0x1", "1e3", " 1", "9" * 26])
 def test_whole_refuses_what_only_python_takes_for_a_number(written):
     with pytest.raises(ValueError, match="whole number"):
-        quantities.whole(written)
+        quantities.integer(written)
 
 
 @pytest.mark.parametrize(
@@ -157,9 +157,9 @@ def test_gzip_is_recognised_by_content_not_by_name(log, tmp_path):
 
 @pytest.mark.parametrize("cut", [5, 30, -1, -9])
 def test_a_gzip_cut_off_anywhere_is_an_error(tmp_path, cut):
-    whole = gzip.compress(b"".join(b"%d\n" % number for number in range(5000)))
+    packed = gzip.compress(b"".join(b"%d\n" % number for number in range(5000)))
     path = tmp_path / "a.gz"
-    path.write_bytes(whole[:cut])
+    path.write_bytes(packed[:cut])
     with pytest.raises(TraceError, match=r"a\.gz: the gzip file is truncated or damaged"):
         list(text.lines(path))
 
@@ -177,7 +177,7 @@ def test_a_file_that_is_not_there_or_a_folder_is_an_error(tmp_path):
 )
 def test_decode_refuses_what_is_no_text(raw, message):
     with pytest.raises(TraceError, match=re.escape(f"log:7: {message}")):
-        text.decode(raw, text.Place(Path("log"), 7))
+        text.decode(raw, text.FilePosition(Path("log"), 7))
 
 
 def test_writing_names_a_folder_that_is_not_there(tmp_path):

@@ -55,7 +55,7 @@ def test_lines_without_comments_are_recognised_as_swf(log):
 )
 def test_an_unrecognised_file_names_the_formats_and_the_option(log, content, message):
     with pytest.raises(
-        TraceError, match=rf"jobs: {message}.*; choose one of .*pbs.* with --format"
+        TraceError, match=rf"jobs: {message}.*; choose one of .*pbs.* with --input-format"
     ):
         traces.detect(log("jobs", content))
 
@@ -64,7 +64,7 @@ def test_the_format_can_be_said(logs, log):
     path = log("jobs", "hello")
     with pytest.raises(TraceError, match="18 fields are expected"):
         traces.read(path, format="swf")
-    with pytest.raises(UnknownNameError, match=r"no trace format is called 'sfw'.*'swf'"):
+    with pytest.raises(UnknownNameError, match=r"no log format is called 'sfw'.*'swf'"):
         traces.read(path, format="sfw")
     with pytest.raises(TraceError, match="is not an accounting record"):
         traces.read(logs / "small.swf", format="pbs")
@@ -85,10 +85,10 @@ def test_writing_needs_a_format_that_can_be_written(logs, tmp_path):
 
 
 def test_a_format_that_cannot_be_imported_is_named_and_passed_over(logs, monkeypatch):
-    broken = registry.Entry("broken", "cpsched.logs.nowhere:NOTHING", "somebody")
+    broken = registry.RegistryEntry("broken", "cpsched.logs.nowhere:NOTHING", "somebody")
     entries = {"broken": broken, **registry.entries("traces")}
     monkeypatch.setattr(registry, "entries", lambda _: entries)
-    with pytest.warns(RuntimeWarning, match="trace format skipped: 'broken'.*from somebody"):
+    with pytest.warns(RuntimeWarning, match="log format skipped: 'broken'.*from somebody"):
         assert traces.detect(logs / "small.swf") == "swf"
 
 
@@ -102,8 +102,8 @@ def test_every_registered_format_keeps_its_contract():
 
 def test_importing_traces_imports_no_heavy_library():
     code = "import sys, cpsched.logs; print([m for m in ('pandas', 'pyarrow') if m in sys.modules])"
-    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert found.stdout.strip() == "[]"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "[]"
 
 
 EDITS = st.lists(

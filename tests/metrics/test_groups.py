@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tiny import jobs, machine, run
 
-from cpsched.metrics.groups import SIZES, JobSize, by_user, fairness, job_size, share_asked
+from cpsched.metrics.groups import SIZES, JobSize, by_user, fairness, job_size, requested_share
 
 
 def test_sizes_by_hand(schedule):
@@ -15,7 +15,7 @@ def test_sizes_by_hand(schedule):
     too wide is rejected, and killed, empty, withdrawn and later ask for one core.
     """
     shares = [2 / 24, 4 / 24, 1 / 6, 1 / 4, 1 / 24, 1 / 24, 100 / 24, 1 / 24, 4 / 24, 1 / 24]
-    assert share_asked(schedule).tolist() == pytest.approx(shares)
+    assert requested_share(schedule).tolist() == pytest.approx(shares)
     s, m, lg, h = JobSize.SERIAL, JobSize.MIDSIZE, JobSize.LARGE, JobSize.HUGE
     assert job_size(schedule).tolist() == [m, lg, lg, lg, s, s, h, s, lg, s]
     assert list(SIZES) == [size.name.lower() for size in JobSize]
@@ -34,7 +34,7 @@ def test_the_scarcest_kind_counts():
     """Two cores of 100 and 3 of 4 GPUs."""
     workload = jobs((0, 1, 1), resources=("core", "gpu"), request=[(2, 3)])
     schedule = run(workload, machine((100, 4), resources=("core", "gpu")), "fifo").schedule
-    assert share_asked(schedule).tolist() == [0.75]
+    assert requested_share(schedule).tolist() == [0.75]
 
 
 def test_a_user_counts_once():

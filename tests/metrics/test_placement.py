@@ -10,7 +10,7 @@ from tiny import jobs, machine, run
 
 from cpsched.metrics.placement import (
     placement,
-    places,
+    start_placements,
 )
 from cpsched.metrics.summary import summarize
 from cpsched.model.node_sets import NodeSets
@@ -85,7 +85,7 @@ def test_figure_7_1():
     caption has 6 and 12, its section 8.3 has 6 and 10. J2's 10 is the span, J1's 6 is 8 - 2 (a
     span without the plus one), and 12 is nothing that follows from the nodes.
     """
-    found = places(lying(machine(*[(1,)] * 24), J1, J2))
+    found = start_placements(lying(machine(*[(1,)] * 24), J1, J2))
     assert found.blocks.tolist() == [4, 2]
     assert found.nodes.tolist() == [4, 4]
     assert found.span.tolist() == [7, 10]
@@ -96,7 +96,7 @@ def test_neighbouring_runs_of_other_units_are_one_block():
     """A job with 2 units on n0 and n1 and 1 on n2 is recorded as two runs, and is contiguous."""
     result = run(jobs((0, 5, 10)), machine((2,), (2,), (2,)), "fifo").schedule
     assert result.segments.count.tolist() == [2, 1]
-    found = places(result)
+    found = start_placements(result)
     assert (found.nodes.tolist(), found.blocks.tolist()) == ([3], [1])
 
 
@@ -126,7 +126,7 @@ def test_without_time_or_switches_there_are_no_shares():
 def test_against_their_definitions(where, sizes):
     """Blocks, spans and switches of random sets of nodes, found by looking at every node."""
     system = tree(12, *sizes)
-    found = places(lying(system, *map(sorted, where)))
+    found = start_placements(lying(system, *map(sorted, where)))
     assert found.blocks.tolist() == [
         sum(node - 1 not in nodes for node in nodes) for nodes in where
     ]

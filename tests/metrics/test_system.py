@@ -61,7 +61,7 @@ def test_a_kind_the_machine_has_none_of_has_no_utilization():
 @given(workloads(), machines())
 def test_utilization_is_the_jobs_area(workload, system):
     """Over the whole window, what steps give is what jobs hold times how long they run."""
-    schedule = run(workload, system, "prb").schedule
+    schedule = run(workload, system, "greedy").schedule
     window = busy_window(schedule)
     found = utilization(schedule, window)["core"]
     if window is None:

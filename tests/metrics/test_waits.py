@@ -6,8 +6,8 @@ from scripted import Does
 from tiny import jobs, machine, run
 
 from cpsched.metrics.columns import job_columns
-from cpsched.metrics.fidelity import Measured, both_waits
 from cpsched.metrics.summary import summarize
+from cpsched.metrics.validation import WaitErrors, wait_pairs
 from cpsched.metrics.waits import began, held, recorded_wait
 from cpsched.metrics.workload import as_data
 from cpsched.model.decision import Requeue, Suspend
@@ -54,7 +54,7 @@ def test_recorded_and_simulated_waits_are_the_same_measure():
     schedule = run(log, machine((1,)), "easy").schedule
     assert recorded_wait(log).tolist() == [3660]
     assert held(log).tolist() == [3600]
-    waits = both_waits(schedule, np.array([True]), lag=0)
+    waits = wait_pairs(schedule, np.array([True]), lag=0)
     summary = summarize(schedule)
     assert summary["recorded_wait_s"]["mean"] == waits.recorded[0] == 3660
     assert as_data(log)["recorded_wait_s"]["mean"] == 3660
@@ -64,10 +64,10 @@ def test_recorded_and_simulated_waits_are_the_same_measure():
 def test_what_a_job_was_held_for_does_not_make_a_record_look_reproduced():
     """A day of begin time in both, and waits of an hour instead of six hours."""
     day, hour = 86400, 3600
-    of = Measured.of(np.array([day + 6 * hour]), np.array([day + hour]), np.array([day]))
+    of = WaitErrors.of(np.array([day + 6 * hour]), np.array([day + hour]), np.array([day]))
     assert of.grade == "not"
     assert of.share == pytest.approx(-5 / 6)
-    assert Measured.of(np.array([day + 6 * hour]), np.array([day + hour])).grade == "roughly"
+    assert WaitErrors.of(np.array([day + 6 * hour]), np.array([day + hour])).grade == "roughly"
 
 
 def test_an_unknown_wait_is_missing():

@@ -77,7 +77,7 @@ def test_a_halved_window_is_saved():
 
 
 def test_the_window_holds_the_highest_and_ties_keep_queue_order():
-    dispatcher = Small(window=4, priority="multifactor:age_weight=0")
+    dispatcher = Small(window=4, order="multifactor:age_weight=0")
     dispatcher.reset(machine((4,)), 0)
     jobs = table(5, units=np.array([1, 3, 2, 3, 2]))
     rows, priorities = dispatcher.in_window(SimpleNamespace(waiting=jobs, now=9))
@@ -114,7 +114,7 @@ def test_points_are_whole_and_ranks_count_down():
 
 def test_multifactor_has_points_and_others_ranks():
     for priority, right in (("multifactor:size_weight=100", [52, 27]), ("basic", [6, 5])):
-        dispatcher = Small(priority=priority)
+        dispatcher = Small(order=priority)
         dispatcher.reset(machine((4,)), 0)
         jobs = table(2, units=np.array([1, 2]))
         _, priorities = dispatcher.in_window(SimpleNamespace(waiting=jobs, now=120))

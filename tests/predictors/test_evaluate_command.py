@@ -91,8 +91,8 @@ def test_writes_all_predictions(files, cpsched, name):
     assert sorted(path.name for path in files.iterdir()) == sorted([name, "four.toml", "log.swf"])
     code, _, err = cpsched(*arguments)
     assert code == 2
-    assert "the file exists; choose another name, or add --overwrite" in err
-    assert cpsched(*arguments, "--overwrite")[0] == 0
+    assert "the file exists; choose another name, or add --force" in err
+    assert cpsched(*arguments, "--force")[0] == 0
 
 
 def test_starts_can_be_simulated(files, cpsched):

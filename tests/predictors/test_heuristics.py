@@ -11,7 +11,7 @@ from tiny import jobs, machine, run
 
 from cpsched.errors import ConfigError
 from cpsched.model.prediction import Outcome
-from cpsched.study.prediction.replay import Replay
+from cpsched.study.prediction.replay import PredictorReplay
 from cpsched.util.spec import build
 from predictors.history import EIGHT_RULES, SIX_RULES
 from predictors.job_records import prefix_rule
@@ -308,6 +308,6 @@ def test_replay_and_simulation_show_the_same():
     fitted = sample()
     for spec in ("last:count=2", "user-history", "user-history-plus"):
         schedule = run(fitted, fitted.system, "easy", spec, overrun="extend").schedule
-        replay = Replay(fitted, schedule.start, build("predictors", spec))
+        replay = PredictorReplay(fitted, schedule.start, build("predictors", spec))
         replay.run()
         assert replay.answers[:, 1].tolist() == schedule.runtime_estimate.tolist()

@@ -20,7 +20,7 @@ from cpsched.errors import ConfigError
 from cpsched.metrics.predictions import job_sample, not_a_forecast
 from cpsched.model.jobstore import JobStore
 from cpsched.model.jobtable import JobTable
-from cpsched.simulation.arrivals import Arrivals
+from cpsched.simulation.arrivals import JobStream
 from cpsched.study.prediction.evaluation import evaluate
 from cpsched.study.prediction.replay import starts_of
 from cpsched.study.prediction.training import save, train
@@ -224,7 +224,7 @@ def test_damaged_files_are_refused(model, tmp_path, monkeypatch):
     refuse(tmp_path / "nothing", "no such model file")
     refuse(tmp_path, "is a folder, not a model file")
     # Before anything of it is read.
-    monkeypatch.setattr(model_file, "_MOST", 1000)
+    monkeypatch.setattr(model_file, "_MAX_BYTES", 1000)
     model.write_bytes(whole)
     refuse(model, "more than the")
 
@@ -244,7 +244,7 @@ def test_a_model_says_what_it_was_trained_on(epoch, expected):
         "workload": "a log", "workload_sha256": "ab", "jobs": 7, "first_submit": 1,
         "last_submit": 1, "epoch": epoch,
     }  # fmt: skip
-    model = model_file.Model("m", "cd", {"trained": trained_on}, {})
+    model = model_file.ModelFile("m", "cd", {"trained": trained_on}, {})
     assert model.provenance() == {
         "model": "m", "model_sha256": "cd", "trained_on": "a log", "trained_on_sha256": "ab",
         "trained_jobs": "7", "trained_from": expected, "trained_to": expected,
@@ -267,7 +267,7 @@ def test_train_and_use_it_as_somebody_types_it(tmp_path, cpsched):
     digest, provenance = hashlib.sha256(Path(path).read_bytes()).hexdigest(), found["provenance"]
     assert (provenance["model"], provenance["model_sha256"]) == (path, digest)
     assert provenance["trained_jobs"] == "250"
-    status, answer, _ = cpsched(*train_it, "--overwrite", "--json")
+    status, answer, _ = cpsched(*train_it, "--force", "--json")
     trained = json.loads(answer)
     assert (status, trained["schema"], trained["model"]) == (0, "cpsched.train/1", path)
     assert [one["predictor"] for one in trained["predictors"]] == ["gbm-log"]
@@ -277,7 +277,7 @@ def test_train_and_use_it_as_somebody_types_it(tmp_path, cpsched):
         status, printed, _ = cpsched("evaluate", log, "-p", path, *more)
         assert f"not a forecast: {as_trained} was trained on these jobs" in printed
     simulated = ("simulate", log, "--system", "hpc2n", "-p", path, "-p", "user-history")
-    status, printed, _ = cpsched(*simulated, "--first", "200", "--stats")
+    status, printed, _ = cpsched(*simulated, "--first", "200", "--all-tables")
     assert status == 0
     assert "not a forecast on log: " in printed
     assert "model,start=60,trees=3,window=300 was trained on these jobs" in printed
@@ -405,7 +405,7 @@ def test_other_jobs_of_the_same_numbers_are_not_these():
 
 
 def _first_job(fitted):
-    arrivals, store = Arrivals(fitted), JobStore(fitted.system.resources)
+    arrivals, store = JobStream(fitted), JobStore(fitted.system.resources)
     arrivals.enter(store, 0, 1)
     return JobTable(store, np.zeros(1, dtype=np.int64))
 

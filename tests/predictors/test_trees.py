@@ -162,6 +162,6 @@ def test_columns_that_do_not_fit_the_trees_are_refused(columns, message):
 def test_trees_of_too_many_bytes_are_refused(monkeypatch):
     """Before they are unpacked."""
     _, state = saved()
-    monkeypatch.setattr(trees, "_MOST", 1000)
+    monkeypatch.setattr(trees, "_MAX_BYTES", 1000)
     with pytest.raises(ValueError, match="more than the 1,000 expected"):
         Trees.restore(state, 5)

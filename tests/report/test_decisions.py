@@ -44,7 +44,7 @@ def test_no_solver_call_has_no_mean():
 
 
 PLANNING = (
-    "plan",
+    "lookahead",
     "requested",
     {
         "decisions": 20,

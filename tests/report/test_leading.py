@@ -44,7 +44,7 @@ def shown(*rows, width=140, **how):
 
 
 def test_ratios_stand_beside_the_figures_where_there_is_room():
-    prb, fifo = (row(*one, EASY, clear=True) for one in (("prb", PRB), ("fifo", FIFO)))
+    prb, fifo = (row(*one, EASY, clear=True) for one in (("greedy", PRB), ("fifo", FIFO)))
     text = shown(row("easy", EASY), prb, fifo)
     easy, prb, fifo = text.splitlines()[-3:]
     assert "×" not in easy
@@ -59,7 +59,7 @@ def test_ratios_stand_beside_the_figures_where_there_is_room():
 @pytest.mark.parametrize("interval", [None, (0.851, 1.152)])
 def test_it_fits_the_terminal_with_every_figure(width, interval):
     """Names are broken over lines, and the table goes on below; no figure is left out."""
-    name = "easy:backfill=sjf,predictor=last,priority=slowdown"
+    name = "easy:backfill=sjf,predictor=last,order=slowdown"
     rows = [row("easy", EASY), row(name, PRB, EASY, interval, clear=False)]
     text = shown(*rows, width=width)
     assert max(map(len, text.splitlines())) <= width
@@ -70,7 +70,7 @@ def test_it_fits_the_terminal_with_every_figure(width, interval):
 
 
 def test_what_is_not_clear_is_marked_and_the_interval_shown():
-    sure = row("prb", PRB, EASY, (0.4, 0.6), True, repetitions=5)
+    sure = row("greedy", PRB, EASY, (0.4, 0.6), True, repetitions=5)
     unsure = row("fifo", FIFO, EASY, (0.9, 1.2), False, repetitions=5)
     text = shown(row("easy", EASY, repetitions=5), sure, unsure, width=200)
     assert "means of 5 repetitions" in text
@@ -82,7 +82,7 @@ def test_what_is_not_clear_is_marked_and_the_interval_shown():
 
 def test_nothing_is_best_or_worst_without_a_verdict():
     """Not by a ratio without an interval, nor by one whose interval holds no difference."""
-    some = (("prb", PRB), ("fifo", FIFO))
+    some = (("greedy", PRB), ("fifo", FIFO))
     for interval in (None, (0.9, 1.2)):
         rows = [row(*one, EASY, interval, clear=False) for one in some]
         lines = shown(row("easy", EASY), *rows).splitlines()

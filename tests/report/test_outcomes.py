@@ -17,7 +17,7 @@ def four():
 
 
 def place_of(found):
-    return found.tables.results.runs[0].place
+    return found.tables.results.runs[0].case
 
 
 def killed():
@@ -100,4 +100,4 @@ def test_rows_that_are_no_jobs_have_a_share_of_the_log():
         *[(0, 1, 5)] * 3, set_aside=[("never ran", 1)], recorded_start=np.zeros(3, dtype=int)
     )
     lines = lines_of_run(simulate(log, four(), dispatcher="fifo").summary)
-    assert lines == ["set aside (never ran): 1 row, 25.0 % of the rows"]
+    assert lines == ["excluded (never ran): 1 row, 25.0 % of the rows"]

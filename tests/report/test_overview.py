@@ -7,7 +7,7 @@ import pytest
 from cpsched.metrics.leading import LEADING
 from cpsched.report.grid import LONGEST, QUALITY, rows, tables_of
 from cpsched.report.leading import Leading, LeadingRows, Measured
-from cpsched.report.overview import overview
+from cpsched.report.overview import Overview, overview
 
 LOGS = ("A", "B", "C", "D")
 
@@ -42,14 +42,14 @@ def study(monkeypatch):
         ]
         for module in ("grid", "overview"):
             monkeypatch.setattr(f"cpsched.report.{module}.leading", lambda _: places)
-        runs = [SimpleNamespace(place=f"{log} on s", workload=log) for log in LOGS]
+        runs = [SimpleNamespace(case=f"{log} on s", workload=log) for log in LOGS]
         return SimpleNamespace(results=SimpleNamespace(by_group=False, runs=runs))
 
     return made
 
 
 def test_one_log_has_no_overview(study):
-    assert overview(study([run("a", 0.5)])) is None
+    assert overview(study([run("a", 0.5)])) == Overview()
 
 
 def test_a_gain_is_named_with_its_interval_and_the_longest_wait(study):

@@ -9,14 +9,14 @@ from cpsched.model.workload import Workload
 from cpsched.report import what_if
 from cpsched.report.record import misfit, not_reproduced, of_groups, reproduced
 from cpsched.simulation.simulate import simulate
-from cpsched.study.validation.measures import measure
+from cpsched.study.validation.errors import compare_starts
 from cpsched.systems import parse as parse_system
 
 
 def run(over=0.0, seed=0):
     use = {"mean": 1.38, "peak": 2.92, "over": over}
     return SimpleNamespace(
-        record={"recorded_use": use}, place="log on four", dispatcher="baseline", seed=seed
+        record={"recorded_use": use}, case="log on four", dispatcher="baseline", seed=seed
     )
 
 
@@ -41,11 +41,11 @@ VALUES = (
 
 
 @pytest.mark.parametrize(("grade", "line"), [
-    ("closely", f"the baseline reproduces the record closely {VALUES}"),
-    ("roughly", f"the baseline reproduces the record roughly {VALUES}: take directions and large"
+    ("closely", f"the baseline reproduces the recorded waits closely {VALUES}"),
+    ("roughly", f"the baseline reproduces the recorded waits roughly {VALUES}: take directions and large"
      " differences from it, not numbers"),
-    ("not", f"the baseline does not reproduce the record {VALUES}, so all this is of the simulated"
-     " machine, not of the site"),
+    ("not", f"the baseline does not reproduce the recorded waits {VALUES}, so all this is of the simulated"
+     " system, not of the site"),
     ("", "the log records no starts, so nothing says how close the baseline is to the site"),
 ])  # fmt: skip
 def test_the_verdict_stands_in_one_line(grade, line):
@@ -54,7 +54,7 @@ def test_the_verdict_stands_in_one_line(grade, line):
 
 def test_where_dispatchers_are_compared_the_baseline_is_named():
     (line,) = reproduced(tables("closely", scenarios=False), "log on four")
-    assert line.startswith("easy reproduces the record closely (")
+    assert line.startswith("easy reproduces the recorded waits closely (")
 
 
 def test_of_several_repetitions_it_is_said_which_is_compared():
@@ -83,7 +83,7 @@ def test_groups_that_a_scenario_names_or_changes_most_are_judged_by_themselves()
         "roughly", ("queue", "8", "not"), ("queue", "short", "not"), ("user", "8", "closely"),
         ("account", "bio", "not"), ("QOS", "high", "not"),
     )  # fmt: skip
-    of = f"; of {{}} the record is not reproduced {VALUES}"
+    of = f"; of {{}} the recorded waits are not reproduced {VALUES}"
     assert of_groups(some, ["scale-load:factor=0.8,seed=8"], None) == ""
     assert of_groups(some, ["max-time:queue=short,time=1:00:00"], None) == of.format("queue short")
     assert of_groups(some, ["set qos.high.MaxJobsPU=4"], None) == of.format("QOS high")
@@ -105,21 +105,21 @@ def recorded(late):
 
 
 def test_an_answer_begins_with_the_verdict_and_praises_nothing_that_is_not_reproduced():
-    """The same verdict as of ``cpsched slurm fidelity``, whose rule is the same function."""
+    """The same verdict as of ``cpsched validate``, whose rule is the same function."""
     system = parse_system(SYSTEM, where="four.toml")
     for late, grade in ((0, "closely"), (4000, "roughly"), (90_000, "not")):
         log = recorded(late)
         found = what_if(log, ["scale-load 0.5", "scale-load 0.9"], system=system)
-        assert measure(simulate(log, system).schedule, lag=None).overall.grade == grade
+        assert compare_starts(simulate(log, system).schedule, lag=None).overall.grade == grade
         rows = found.to_pandas("record")
         assert rows["kind"].tolist() == ["all", "queue", "queue"]
         assert set(rows["reproduced"]) == {grade}
         first = found.finding.splitlines()[0]
         if grade == "not":
             assert first.startswith(
-                "The baseline does not reproduce the record (mean wait from submit simul"
+                "The baseline does not reproduce the recorded waits (mean wait from submit simul"
             )
         else:
             assert "reproduce" not in first
         assert ("Of 2 scenarios" in found.finding) == (grade != "not")
-        assert f"{found.tables.results.runs[0].place}\nthe baseline " in found._repr_html_()[:80]
+        assert f"{found.tables.results.runs[0].case}\nthe baseline " in found._repr_html_()[:80]

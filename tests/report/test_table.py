@@ -12,9 +12,9 @@ def named(name, numbers=4):
 
 
 def test_long_names_are_wrapped_between_their_options():
-    lines = named("prb:allocator=best-fit,backfill=sjf,priority=slowdown").text(56).splitlines()
+    lines = named("greedy:allocator=best-fit,backfill=sjf,order=slowdown").text(56).splitlines()
     assert [line.split()[0] for line in lines[2:]] == [
-        "prb:", "allocator=best-fit,", "backfill=sjf,", "priority=slowdown",
+        "greedy:", "allocator=best-fit,", "backfill=sjf,", "order=slowdown",
     ]  # fmt: skip
     # Numbers stand in the first line of their row.
     assert lines[2].endswith("123,456")
@@ -22,8 +22,8 @@ def test_long_names_are_wrapped_between_their_options():
 
 
 def test_options_longer_than_a_line_are_broken_within():
-    lines = named("prb:priority=expected-wait").text(48).splitlines()
-    assert [line.split()[0] for line in lines[2:]] == ["prb:", "priority=", "expected-", "wait"]
+    lines = named("greedy:order=expected-wait").text(48).splitlines()
+    assert [line.split()[0] for line in lines[2:]] == ["greedy:", "order=", "expected-", "wait"]
 
 
 def test_names_without_a_comma_are_cut_anywhere():

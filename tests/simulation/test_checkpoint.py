@@ -74,7 +74,7 @@ CASES = {
         (1, 1, 1, 1), "fifo", "recorded", [100, 50, 100, 50, 60],
     ),
     # Which jobs are sensitive is drawn again from the seed, not kept.
-    "drawn": (
+    "random": (
         jobs(*[(at, 2, 20 + at) for at in range(8)], nodes_min=[2] * 8),
         (1, 1, 1), "fifo", "locality:log=scattered", None,
     ),

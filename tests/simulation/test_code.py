@@ -15,7 +15,7 @@ from cpsched.simulation.code import code_of
 from cpsched.simulation.identity import identify
 from cpsched.simulation.simulate import Checkpoint, Settings, simulate
 from cpsched.util import registry
-from cpsched.util.registry import Entry
+from cpsched.util.registry import RegistryEntry
 
 PRIORITY = """\
 from cpsched import Priority
@@ -69,14 +69,14 @@ def of(dispatcher="easy", predictor="requested", readers=(), **settings):
 
 
 NAMED = [
-    "easy:priority={}:Own",
+    "easy:order={}:Own",
     "easy:backfill={}:Own",
-    "prb:priority={}:Own",
-    "conservative:priority={}:Own",
-    "try:dispatcher=easy:priority={}:Own",
-    'try:dispatcher="easy:backfill={}:Own,reserve=requested"',
-    "try:dispatcher=easy,dispatcher.priority={}:Own,dispatcher.backfill=sjf",
-    'preempt:dispatcher="conservative:priority={}:Own"',
+    "greedy:order={}:Own",
+    "conservative:order={}:Own",
+    "speculative:dispatcher=easy:order={}:Own",
+    'speculative:dispatcher="easy:backfill={}:Own,estimate=requested"',
+    "speculative:dispatcher=easy,dispatcher.order={}:Own,dispatcher.backfill=sjf",
+    'preempt:dispatcher="conservative:order={}:Own"',
 ]
 
 
@@ -103,7 +103,7 @@ IMPORTS = {
     "by a function": "import importlib\nx = importlib.import_module('@helper')",
     "by a renamed function": "from importlib import import_module as get\nx = get('@helper')",
     "by another": "import @between",
-    "a class as text": "TEXT = 'easy:priority=@helper:Own'",
+    "a class as text": "TEXT = 'easy:order=@helper:Own'",
 }
 
 
@@ -112,7 +112,7 @@ def test_what_an_own_module_imports_counts(folder, how):
     folder.write("between", "import @helper\n")
     folder.write("helper", "VALUE = 1\nclass Own: pass\n")
     folder.write("mine", PRIORITY.format(imports=folder.text(IMPORTS[how])))
-    spec = f"easy:priority={folder.name('mine')}:Own"
+    spec = f"easy:order={folder.name('mine')}:Own"
     before = of(spec)
     assert before.unknown == ()
     folder.write("helper", "VALUE = 2\nclass Own: pass\n")
@@ -137,7 +137,7 @@ def test_packages_and_relative_imports_count(folder, text, changed):
         (package / name).parent.mkdir(parents=True, exist_ok=True)
         (package / f"{name}.py").write_text("VALUE = 1\n")
     (package / "mine.py").write_text(PRIORITY.format(imports=text))
-    spec = f"easy:priority={folder.name('pack')}.mine:Own"
+    spec = f"easy:order={folder.name('pack')}.mine:Own"
     before = of(spec)
     assert before.unknown == ()
     (package / f"{changed}.py").write_text("VALUE = 2\n")
@@ -155,7 +155,7 @@ def test_a_folder_without_init_has_modules_that_are_known(folder):
     names.mkdir()
     (names / "rules.py").write_text("VALUE = 1\n")
     folder.write("mine", PRIORITY.format(imports=folder.text("from @names import rules")))
-    spec = f"easy:priority={folder.name('mine')}:Own"
+    spec = f"easy:order={folder.name('mine')}:Own"
     before = of(spec)
     assert before.unknown == ()
     (names / "rules.py").write_text("VALUE = 2\n")
@@ -184,7 +184,7 @@ UNKNOWN = {
 def test_what_no_source_says_is_unknown(folder, text):
     folder.write("mine", PRIORITY.format(imports=text))
     name = folder.name("mine")
-    ((reason),) = of(f"easy:priority={name}:Own").unknown
+    ((reason),) = of(f"easy:order={name}:Own").unknown
     assert reason.startswith(f"{name}:Own: its code is not known: {name}.py ")
     assert UNKNOWN[text] in reason
 
@@ -206,7 +206,7 @@ def evaluated(model):
 import numpy as np
 """
     folder.write("mine", PRIORITY.format(imports=text))
-    assert of(f"easy:priority={folder.name('mine')}:Own").unknown == ()
+    assert of(f"easy:order={folder.name('mine')}:Own").unknown == ()
 
 
 def test_bytecode_and_built_modules_are_unknown(folder):
@@ -214,7 +214,7 @@ def test_bytecode_and_built_modules_are_unknown(folder):
     py_compile.compile(str(source), cfile=str(source.with_suffix(".pyc")))
     source.unlink()
     folder.write("mine", PRIORITY.format(imports=folder.text("import @helper")))
-    spec = f"easy:priority={folder.name('mine')}:Own"
+    spec = f"easy:order={folder.name('mine')}:Own"
     assert "bytecode without its source" in of(spec).unknown[0]
     source.with_suffix(".pyc").unlink()
     source.with_suffix(".abi3.so").write_bytes(b"")
@@ -227,7 +227,7 @@ def test_bytecode_and_built_modules_are_unknown(folder):
 def test_a_module_without_a_file_is_unknown(folder):
     folder.write("mine", PRIORITY.format(imports=folder.text("import @made")))
     sys.modules[folder.name("made")] = type(sys)(folder.name("made"))
-    spec = f"easy:priority={folder.name('mine')}:Own"
+    spec = f"easy:order={folder.name('mine')}:Own"
     assert f"module {folder.name('made')} has no file" in of(spec).unknown[0]
 
 
@@ -240,7 +240,7 @@ def test_a_module_in_an_archive_is_known(folder, monkeypatch):
         sys.path_importer_cache.clear()
         folder.write("mine", PRIORITY.format(imports=folder.text("import @helper")))
         folder.fresh()
-        made = of(f"easy:priority={folder.name('mine')}:Own")
+        made = of(f"easy:order={folder.name('mine')}:Own")
         assert made.unknown == ()
         if value == 1:
             before = made
@@ -248,7 +248,7 @@ def test_a_module_in_an_archive_is_known(folder, monkeypatch):
 
 
 def test_two_modules_of_one_name_are_two(folder, monkeypatch):
-    spec = f"easy:priority={folder.name('mine')}:Own"
+    spec = f"easy:order={folder.name('mine')}:Own"
     folder.write("mine", PRIORITY.format(imports=""))
     before = of(spec)
     other = Folder(folder.path / "other")
@@ -261,7 +261,7 @@ def test_two_modules_of_one_name_are_two(folder, monkeypatch):
 
 def test_a_module_that_changed_since_it_was_loaded_is_unknown_until_it_is_reloaded(folder):
     """What runs is what was loaded, as in a notebook."""
-    spec = f"easy:priority={folder.name('mine')}:Own"
+    spec = f"easy:order={folder.name('mine')}:Own"
     folder.write("mine", PRIORITY.format(imports=""))
     before = of(spec)
     folder.write("mine", PRIORITY.format(imports="VALUE = 1"))
@@ -279,7 +279,7 @@ def test_a_module_that_was_loaded_by_somebody_else_and_changed_is_unknown(folder
     folder.write("mine", PRIORITY.format(imports=""))
     importlib.import_module(folder.name("mine"))
     folder.write("mine", PRIORITY.format(imports="VALUE = 1"))
-    made = of(f"easy:priority={folder.name('mine')}:Own")
+    made = of(f"easy:order={folder.name('mine')}:Own")
     assert "has changed since this process loaded it" in made.unknown[0]
 
 
@@ -321,7 +321,7 @@ class Changes(Change): name = "own"
 def test_a_file_that_an_inner_dispatcher_names_counts(tmp_path):
     """That of the outer one alone used to be looked at."""
     (tmp_path / "model").write_bytes(b"one")
-    spec = f'try:dispatcher="policy:file={tmp_path}/model"'
+    spec = f'speculative:dispatcher="learned:file={tmp_path}/model"'
     before = of(spec).digest
     (tmp_path / "model").write_bytes(b"two")
     assert of(spec).digest != before
@@ -337,7 +337,7 @@ def test_a_reader_of_logs_of_another_package_counts(folder, monkeypatch):
     """Which format reads a log decides what its jobs are."""
     folder.write("mine", "FORMAT = 1\n")
     real, target = registry.entries, f"{folder.name('mine')}:FORMAT"
-    mine = {"mine": Entry("mine", target, "somebody")}
+    mine = {"mine": RegistryEntry("mine", target, "somebody")}
     monkeypatch.setattr(registry, "entries", lambda group: {**real(group), **mine})
     before = of(readers=[("traces", "mine")])
     folder.write("mine", "FORMAT = 2\n")
@@ -353,6 +353,6 @@ def test_a_checkpoint_of_unknown_code_is_refused(folder, tmp_path):
         simulate(
             work,
             system,
-            dispatcher=f"easy:priority={folder.name('mine')}:Own",
+            dispatcher=f"easy:order={folder.name('mine')}:Own",
             checkpoint=Checkpoint(tmp_path / "state"),
         )

@@ -9,7 +9,7 @@ from tiny import jobs, machine, machines, workloads
 
 from cpsched import systems
 from cpsched.dispatch.backfilling import Easy
-from cpsched.dispatch.rules import Fifo, Prb
+from cpsched.dispatch.rules import Fifo, Greedy
 from cpsched.errors import ConfigError
 from cpsched.kernels import event_loop
 from cpsched.kernels.compiling import kernel
@@ -26,10 +26,10 @@ LOOPS = (
     "fifo",
     "fifo:allocator=best-fit",
     "easy",
-    "easy:allocator=consolidate",
+    "easy:allocator=pack",
     "conservative:depth=1",
-    "prb",
-    "prb:priority=slowdown,allocator=best-fit",
+    "greedy",
+    "greedy:order=slowdown,allocator=best-fit",
 )
 
 
@@ -156,7 +156,7 @@ class OwnEasy(Easy):
     """So may this."""
 
 
-class OwnPrb(Prb):
+class OwnPrb(Greedy):
     """And this."""
 
 
@@ -167,11 +167,11 @@ class OwnPrb(Prb):
         (OwnEasy(), {}),
         ("sjf", {}),
         ("easy:backfill=sjf", {}),
-        ("easy:priority=slowdown", {}),
-        ("easy:reserve=bound", {}),
+        ("easy:order=slowdown", {}),
+        ("easy:estimate=upper", {}),
         (OwnPrb(), {}),
-        ("prb:priority=sjf", {}),
-        ("prb", {"predictor": "user-history"}),
+        ("greedy:order=sjf", {}),
+        ("greedy", {"predictor": "user-history"}),
         ("easy", {"predictor": "user-history"}),
         ("easy", {"overrun": "extend"}),
         ("easy", {"dispatch_interval": 10}),
@@ -192,15 +192,15 @@ def test_a_job_without_an_expected_wait_is_refused_when_it_is_ranked():
         jobs((0, 1, 5), (1, 1, 5), (1, 1, 5), queue=["long", None, "long"]),
         machine((1,), (1,), queues=(long,), expected_wait=None),
     )
-    assert simulator(fitted, "prb:priority=slowdown")._compiled is not None
+    assert simulator(fitted, "greedy:order=slowdown")._compiled is not None
     with pytest.raises(ConfigError, match="a job has no queue"):
-        simulator(fitted, "prb").run()
+        simulator(fitted, "greedy").run()
 
 
 def test_jobs_that_rank_take_over_from_python():
     """The demand of jobs that came while Python stepped is known, too; ties go by it."""
     rows = [(second // 3, 1 + second % 3, 4 + second % 5, 6 + second % 4) for second in range(90)]
-    fast, slow = both(fit(jobs(*rows), machine((2,), (2,))), "prb")
+    fast, slow = both(fit(jobs(*rows), machine((2,), (2,))), "greedy")
     for _ in range(20):
         fast.step()
     fast.run()

@@ -102,11 +102,11 @@ def test_wrong_requests_are_errors():
     with pytest.raises(
         DispatchError, match="job e is said to ask for units, but it is not running"
     ):
-        cluster.ask(job, 2, 0)
+        cluster.request_resize(job, 2, 0)
     cluster.start(cluster.decide(0).actions, 0)
     with pytest.raises(ConfigError, match="job r asks for units while it runs, but it is not"):
-        cluster.ask(rigid, 1, 1)
+        cluster.request_resize(rigid, 1, 1)
     with pytest.raises(ConfigError, match="job e asks for 5 units, it may have 1 to 4"):
-        cluster.ask(job, 5, 1)
-    cluster.ask(job, 4, 1)
+        cluster.request_resize(job, 5, 1)
+    cluster.request_resize(job, 4, 1)
     assert cluster.view(1).running.wanted_units.tolist() in ([0, 4], [4, 0])

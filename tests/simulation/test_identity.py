@@ -16,8 +16,8 @@ from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulate import Checkpoint, Settings, simulate
 from cpsched.systems.mapping import fit
 from cpsched.util import registry
-from cpsched.util.registry import Entry
-from cpsched.util.spec import build, spec_of, whole
+from cpsched.util.registry import RegistryEntry
+from cpsched.util.spec import build, expand, spec_of
 
 
 def identity(dispatcher="easy", predictor="requested", settings=None, work="w", system="s"):
@@ -40,8 +40,8 @@ def test_everything_that_determines_a_run_is_in_its_identity():
 
 def test_one_run_written_in_several_ways_has_one_identity():
     """Defaults said or not said, the order of options, text or object."""
-    assert identity("easy:priority=fifo") == identity("easy") == identity(Easy())
-    assert identity("easy:reserve=plan,backfill=sjf") == identity(Easy(backfill="sjf"))
+    assert identity("easy:order=fifo") == identity("easy") == identity(Easy())
+    assert identity("easy:estimate=predicted,backfill=sjf") == identity(Easy(backfill="sjf"))
 
 
 def test_a_file_that_is_called_like_an_option_value_does_not_matter(tmp_path, monkeypatch):
@@ -79,7 +79,7 @@ def test_a_plug_in_counts_with_its_source(tmp_path, monkeypatch):
     source = "from cpsched.dispatch.rules import Fifo\nclass Mine(Fifo):\n    name = 'mine'\n"
     module.write_text(source)
     real = registry.entries
-    mine = {"mine": Entry("mine", "plugged_for_identity:Mine", "somebody")}
+    mine = {"mine": RegistryEntry("mine", "plugged_for_identity:Mine", "somebody")}
     monkeypatch.setattr(registry, "entries", lambda group: {**real(group), **mine})
     before = identity("mine")
     module.write_text(source + "# another one\n")
@@ -102,10 +102,10 @@ def test_what_has_no_specification_has_no_identity(dispatcher):
 def test_every_registered_thing_knows_its_specification(group):
     """That of a preset is a long form, which makes the same."""
     for name, entry in registry.entries(group).items():
-        if name == "policy":
+        if name == "learned":
             continue  # It is made of a file, see tests/gym.
         made = spec_of(group, build(group, name, truth=lambda handle: handle))
-        assert made.name == (entry.of and whole(group, name).name) or str(made) == name
+        assert made.name == (entry.of and expand(group, name).name) or str(made) == name
         assert spec_of(group, build(group, str(made), truth=lambda handle: handle)) == made
 
 

@@ -110,7 +110,7 @@ def compare(dispatcher, predictor, workload, system, until, seed):
 
 
 @given(
-    dispatcher=st.sampled_from(["easy", "prb:priority=slowdown"]),
+    dispatcher=st.sampled_from(["easy", "greedy:order=slowdown"]),
     workload=workloads(),
     system=machines(),
     until=st.integers(0, 40),
@@ -139,7 +139,11 @@ def test_the_leak_test_can_fail():
 
 @pytest.mark.parametrize(
     ("dispatcher", "predictor"),
-    [("easy", "last:count=2"), ("plan", "requested"), ("aucsched2:interval=none", "requested")],
+    [
+        ("easy", "last:count=2"),
+        ("lookahead", "requested"),
+        ("aucsched2:interval=none", "requested"),
+    ],
 )
 @pytest.mark.parametrize("model", registry.names("runtime_models"))
 def test_no_runtime_model_lets_the_future_through(model, dispatcher, predictor):

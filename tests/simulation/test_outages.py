@@ -10,7 +10,7 @@ from tiny import jobs, machine, machines, run, workloads
 from cpsched.errors import ConfigError, CpschedError
 from cpsched.model.estimates import Requested
 from cpsched.model.schedule import JobOutcome
-from cpsched.simulation.outages import DrawnOutages, OutageTable
+from cpsched.simulation.outages import OutageTable, RandomOutages
 from cpsched.simulation.simulator import Simulator
 from cpsched.study.reader import load_run
 from cpsched.study.writer import save_run
@@ -70,7 +70,7 @@ def test_a_run_on_disk_knows_its_outages(tmp_path):
 
 def test_drawn_outages_are_those_of_the_seed():
     """Of 50 nodes with a day between failures, over 100 days, each fails about 85 times."""
-    model = DrawnOutages(mtbf=86400, repair=14400)
+    model = RandomOutages(mtbf=86400, repair=14400)
     names = [f"n{at}" for at in range(50)]
     found = model.outages(names, 0, 100 * 86400, 7)
     assert found.overlap() is None
@@ -117,8 +117,8 @@ outage = st.tuples(st.integers(0, 3), st.integers(-5, 60), st.integers(1, 30))
     system=machines(),
     data=st.data(),
     spec=st.sampled_from(
-        ["fifo", "easy", "easy:priority=urgency", "conservative", "plan",
-         "slurm-backfill", "try:dispatcher=easy,seconds=3,least=5", "cph-1:limit=0.001"]
+        ["fifo", "easy", "easy:order=wsept", "conservative", "lookahead",
+         "slurm-backfill", "speculative:dispatcher=easy,seconds=3,least=5", "cph-1:limit=0.001"]
     ),
 )  # fmt: skip
 def test_whatever_fails_no_job_is_lost(system, data, spec):

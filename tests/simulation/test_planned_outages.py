@@ -20,7 +20,7 @@ ONE = machine((1,))
 TWO = machine((1,), (1,))
 
 
-@pytest.mark.parametrize("dispatcher", ["fifo", "easy", "conservative", "prb", "slurm-backfill"])
+@pytest.mark.parametrize("dispatcher", ["fifo", "easy", "conservative", "greedy", "slurm-backfill"])
 def test_a_job_that_would_run_into_it_waits(dispatcher):
     """
     The node is down in [50, 60). A asks for 51 s, B for 50.

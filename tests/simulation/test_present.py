@@ -12,8 +12,8 @@ from cpsched.engine.cluster import Cluster
 from cpsched.engine.encoder import Request
 from cpsched.model import columns as c
 from cpsched.model.schedule import Outages
-from cpsched.simulation.arrivals import Arrivals
-from cpsched.simulation.present import Coming, Present, _known_by
+from cpsched.simulation.arrivals import JobStream
+from cpsched.simulation.present import FutureJobs, Present, _known_by
 from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
 from cpsched.simulation.simulate import Settings, simulator_of
 from cpsched.systems.mapping import fit
@@ -49,7 +49,7 @@ def test_the_future_that_comes_about_is_the_one_that_was(dispatcher, workload, s
     # A job that reaches its limit is known to run no longer; so is one that is cancelled.
     assume((simulator.arrivals.cancel == MISSING).all())
     assume(not simulator.arrivals.evolve_to.any())
-    future = present.future(simulator.arrivals.runtime, Coming.none())
+    future = present.future(simulator.arrivals.runtime, FutureJobs.none())
     future.run()
     assert future.start_time.tolist() == whole.start_time.tolist()
 
@@ -88,7 +88,7 @@ def test_jobs_of_the_past_come_again():
     fitted = fit(jobs((0, 1, 10), (2, 1, 5)), machine([1]))
     simulator = halted(fitted, "fifo", 3)
     present = present_of(simulator, fitted, "fifo")
-    coming = Coming(like=np.array([0]), submit=np.array([4]), runtime=np.array([3]))
+    coming = FutureJobs(like=np.array([0]), submit=np.array([4]), runtime=np.array([3]))
     future = present.future(np.array([8, 5]), coming)
     future.run()
     assert future.start_time.tolist() == [0, 8, 13]
@@ -106,7 +106,7 @@ def test_a_waiting_job_that_asks_for_less_is_backfilled():
     present = present_of(simulator, fitted, "easy")
     runtime = np.array([10, 5, 6])
     for changed, start in ((present, 15), (present.changed(2, requested_time=6), 3)):
-        coming = Coming(like=np.array([2]), submit=np.array([4]), runtime=np.array([1]))
+        coming = FutureJobs(like=np.array([2]), submit=np.array([4]), runtime=np.array([1]))
         future = changed.future(runtime, coming)
         future.run()
         assert future.start_time[2] == start
@@ -117,7 +117,7 @@ def test_what_a_predictor_said_of_a_job_holds_when_it_comes_again():
     fitted = fit(jobs((0, 1, 10, 10), (1, 1, 4, 40), (6, 2, 5, 5)), machine([2]))
     simulator = halted(fitted, "easy", 7, predictor="actual")
     present = present_of(simulator, fitted, "easy")
-    coming = Coming(like=np.array([1]), submit=np.array([6]), runtime=np.array([4]))
+    coming = FutureJobs(like=np.array([1]), submit=np.array([6]), runtime=np.array([4]))
     future = present.future(np.array([10, 4, 5]), coming)
     future.run()
     assert future.start_time.tolist() == [0, 1, 10, 6]
@@ -140,7 +140,7 @@ def test_a_machine_somebody_else_runs_goes_on_too():
     )
     assert present.in_state(c.RUNNING).tolist() == [running]
     assert present.in_state(c.WAITING, c.HELD).tolist() == [waiting, late, after]
-    future = present.future(np.array([9, 4, 4, 3]), Coming.none())
+    future = present.future(np.array([9, 4, 4, 3]), FutureJobs.none())
     future.run()
     assert future.start_time.tolist() == [2, 11, 30, 15]
 
@@ -162,7 +162,7 @@ def test_a_cluster_alone_tells_the_same_as_the_simulation(workload, system, unti
     second = Present.of_cluster(simulator.cluster, dispatcher="easy", settings=Settings(), ran=ran)
     elapsed = np.maximum(simulator.now - simulator.start_time, 0)
     runtime = np.where(simulator.start_time == MISSING, 7, elapsed + 3)
-    one, other = (present.future(runtime, Coming.none()) for present in (first, second))
+    one, other = (present.future(runtime, FutureJobs.none()) for present in (first, second))
     one.run()
     other.run()
     assert one.start_time.tolist() == other.start_time.tolist()
@@ -180,7 +180,7 @@ def test_how_long_a_node_stays_down_is_not_known():
 @settings(max_examples=50)
 def test_copies_of_jobs_arrive_as_if_they_had_been_in_the_log(workload, system, data):
     """Arrivals followed by copies are those of a log with the copies in it."""
-    arrivals = Arrivals(fit(workload, system))
+    arrivals = JobStream(fit(workload, system))
     num = len(arrivals)
     assume(num > 0)
     like = np.array(data.draw(st.lists(st.integers(0, num - 1), max_size=5)), dtype=np.int64)
@@ -197,7 +197,7 @@ def test_copies_of_jobs_arrive_as_if_they_had_been_in_the_log(workload, system, 
         dependency=dependency,
         runtime=runtime,
     )
-    expected = Arrivals(fit(longer, system))
+    expected = JobStream(fit(longer, system))
     for name, value in vars(expected).items():
         if name not in ("workload", "workload_row", "system", "_known", "_block"):
             assert np.array_equal(getattr(both, name), value), name

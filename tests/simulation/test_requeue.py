@@ -118,7 +118,7 @@ def test_work_is_conserved_and_a_checkpoint_goes_on_the_same(rows, data, every, 
     flags = data.draw(st.lists(st.booleans(), min_size=num, max_size=num))
     workload = jobs(*rows, restartable=flags, checkpoint=[every] * num, restart_cost=[cost] * num)
     fitted = fit(workload, machine((2,), (1,)))
-    spec = "try:dispatcher=easy,seconds=3,least=5,share=1"
+    spec = "speculative:dispatcher=easy,seconds=3,least=5,share=1"
     whole = run(fitted, fitted.system, spec)
     assert verify(whole.schedule) == []
     stop = data.draw(st.integers(0, 60))

@@ -17,7 +17,7 @@ from cpsched.model.estimates import Requested
 from cpsched.model.schedule import JobOutcome
 from cpsched.model.seeds import stream_seed
 from cpsched.papers.gpu_scaling import GpuScaling, positive_normal
-from cpsched.simulation.arrivals import Arrivals
+from cpsched.simulation.arrivals import JobStream
 from cpsched.simulation.runtime_models import Recorded
 from cpsched.simulation.simulator import Simulator
 from cpsched.systems.mapping import fit
@@ -143,7 +143,7 @@ def test_a_jobs_factor_follows_from_seed_and_handle():
     def works(num, seed):
         model = GpuScaling()
         fitted = fit(ranged(*[(0, 1, 1000)] * num), machine((4, 3), resources=KINDS))
-        model.reset(Arrivals(fitted), seed)
+        model.reset(JobStream(fitted), seed)
         return [model.work(job) for job in range(num)]
 
     assert works(20, seed=1) == works(30, seed=1)[:20]

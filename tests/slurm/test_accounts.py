@@ -14,16 +14,16 @@ def file(folder, text):
 
 def test_columns_come_in_any_order_and_by_long_names(tmp_path):
     text = "MaxTRESPerUser|Name|MaxJobsPerUser|Priority|PreemptMode\ncpu=4,mem=2G|q|3|7|cluster\n"
-    (one,) = read_qos(file(tmp_path, text)).values()
-    assert one.limits == {"MaxTRESPU": {"cpu": 4, "mem": 2 << 20}, "MaxJobsPU": 3}
-    assert (one.priority, one.preempt_mode) == (7, "")
+    (qos,) = read_qos(file(tmp_path, text)).values()
+    assert qos.limits == {"MaxTRESPU": {"cpu": 4, "mem": 2 << 20}, "MaxJobsPU": 3}
+    assert (qos.priority, qos.preempt_mode) == (7, "")
 
 
 def test_qos_that_are_gone_preempt_nobody(tmp_path):
     text = "Name|Preempt|GraceTime|PreemptExemptTime|Flags\na|b,gone|00:01:30|00:02:00|NoDecay\nb||||\n"
-    found = read_qos(file(tmp_path, text))
-    assert found["a"].preempt == ("b",)
-    assert (found["a"].grace, found["a"].preempt_exempt, found["b"].preempt_exempt) == (
+    qos = read_qos(file(tmp_path, text))
+    assert qos["a"].preempt == ("b",)
+    assert (qos["a"].grace, qos["a"].preempt_exempt, qos["b"].preempt_exempt) == (
         90,
         120,
         None,
@@ -40,19 +40,25 @@ def test_qos_that_are_gone_preempt_nobody(tmp_path):
     ],
 )
 def test_the_tree_is_by_parent_names_or_indentation(tmp_path, text, known, expected):
-    found, is_tree = read_associations(file(tmp_path, text))
+    associations, is_tree = read_associations(file(tmp_path, text))
     assert is_tree == known
-    parents = {one.account: one.parent for one in found if not one.user}
+    parents = {
+        association.account: association.parent
+        for association in associations
+        if not association.user
+    }
     assert parents == {"root": "", **expected}
 
 
 def test_shares_may_be_the_parents_and_usage_is_that_of_users(tmp_path):
-    found, _ = read_associations(file(tmp_path, "Account|User|Share\nroot||1\na||parent\na|u|2\n"))
-    assert [one.shares for one in found] == [1, None, 2]
-    found, _ = read_associations(file(tmp_path, "Account|User\nroot|\n a|\n  a|u\n  a|v\n"))
+    associations, _ = read_associations(
+        file(tmp_path, "Account|User|Share\nroot||1\na||parent\na|u|2\n")
+    )
+    assert [association.shares for association in associations] == [1, None, 2]
+    associations, _ = read_associations(file(tmp_path, "Account|User\nroot|\n a|\n  a|u\n  a|v\n"))
     sshare = "Account|User|RawUsage\nroot||90\n a||90\n  a|u|90\n"
-    used = with_usage(found, file(tmp_path, sshare))
-    assert [one.usage for one in used] == [0, 0, 90, 0]
+    used = with_usage(associations, file(tmp_path, sshare))
+    assert [association.usage for association in used] == [0, 0, 90, 0]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from fake_slurm import FakeSlurm
 from cpsched import logs, simulate
 from cpsched.slurm.config.importer import Files, read_site
 from cpsched.slurm.config.unmodelled import count, of_jobs
-from cpsched.slurm.live.mirror import Mirror, Stage
+from cpsched.slurm.live.mirror import LiveMirror, Stage
 from cpsched.verification import verify
 
 #: Two nodes of each type, and one of both, which comes first.
@@ -39,9 +39,9 @@ def log_of(folder, *asked):
 
 def nodes_in(schedule):
     """Return the node of each job that started."""
-    held, names = schedule.segments, schedule.system.node_names
-    jobs = schedule.workload.job_id[held.job].tolist()
-    return {job: names[node] for job, node in zip(jobs, held.node.tolist(), strict=True)}
+    segments, names = schedule.segments, schedule.system.node_names
+    jobs = schedule.workload.job_id[segments.job].tolist()
+    return {job: names[node] for job, node in zip(jobs, segments.node.tolist(), strict=True)}
 
 
 def test_a_machine_of_several_types_counts_each(tmp_path):
@@ -51,8 +51,8 @@ def test_a_machine_of_several_types_counts_each(tmp_path):
     assert system.capacity[:, 1:].tolist() == [
         [4, 4, 0], [4, 4, 0], [4, 2, 2], [2, 0, 2], [2, 0, 2],
     ]  # fmt: skip
-    one = site_of(tmp_path, CONF.replace("v100", "a100")).system
-    assert one.resources == ("core", "gpu")
+    single_type = site_of(tmp_path, CONF.replace("v100", "a100")).system
+    assert single_type.resources == ("core", "gpu")
 
 
 def test_jobs_of_a_log_get_the_type_that_they_name(tmp_path):
@@ -90,9 +90,9 @@ def test_live_jobs_get_the_type_that_they_name(tmp_path):
     typed["held"] = False
     jobs = [slurm.submit(**typed) for _ in range(4)]
     never = slurm.submit(**{**typed, "gres_per_node": "gres:gpu:v100:3"})
-    mirror = Mirror(slurm.system, "easy")
+    mirror = LiveMirror(slurm.system, "easy")
     mirror.enter(slurm.snapshot())
-    chosen = {one.key: one.nodes for one in mirror.decide(slurm.now)}
+    chosen = {start.key: start.nodes for start in mirror.decide(slurm.now)}
     assert sorted(chosen[key] for key in jobs[:3]) == [("both",), ("v1",), ("v2",)]
     assert jobs[3] not in chosen
     assert mirror.known[never].stage is Stage.UNFIT
@@ -114,7 +114,7 @@ def test_what_is_counted_otherwise_is_named(tmp_path):
         ("gres/gpu=1", "--gres=gpu:l4:1"),
         ("gres/gpu=1", "--gres=gpu:a100:1"),
     )
-    touched = count(log, site.gaps, of_jobs(site.machine))
+    touched = count(log, site.gaps, of_jobs(site.cluster))
     assert {gap.name: gap.jobs for gap in touched.gaps if "node=" not in gap.name} == {
         "1 node with several types of a resource: m": 0,
         "MIG profiles 1g.5gb": 1,

@@ -6,8 +6,8 @@ from cpsched import systems
 from cpsched.errors import ConfigError
 from cpsched.model.system import MemoryMapping, Preempt
 from cpsched.slurm.config.importer import Files, read_site
-from cpsched.slurm.config.lines import Value
-from cpsched.slurm.config.machine import Gres, read_gres
+from cpsched.slurm.config.lines import Setting
+from cpsched.slurm.config.nodes import NodeGres, read_gres
 from cpsched.slurm.config.unmodelled import count, of_jobs
 from cpsched.slurm.dispatch import policy_file
 
@@ -107,11 +107,14 @@ def test_policy_has_the_parameters_and_accounts(campus):
     epyc = policy.partitions["epyc"]
     assert (epyc.allow_accounts, epyc.deny_qos) == (("chem", "bio"), ("low",))
     assert policy.partitions["main"].qos == "part_main"
-    found = {(one.account, one.user): one for one in campus.policy.associations}
-    assert found["organic", ""].parent == "chem"
-    assert found["organic", ""].shares is None
-    assert (found["chem", "ada"].usage, found["chem", ""].usage) == (1200, 0)
-    assert found["chem", "ada"].limits == {"MaxJobs": 50}
+    associations = {
+        (association.account, association.user): association
+        for association in campus.policy.associations
+    }
+    assert associations["organic", ""].parent == "chem"
+    assert associations["organic", ""].shares is None
+    assert (associations["chem", "ada"].usage, associations["chem", ""].usage) == (1200, 0)
+    assert associations["chem", "ada"].limits == {"MaxJobs": 50}
     assert campus.policy.qos["high"].limits["MaxTRESPU"] == {
         "cpu": 256, "mem": 2**30, "gres/gpu": 8,
     }  # fmt: skip
@@ -146,16 +149,16 @@ def test_what_is_not_modelled_is_named(campus):
     ],
 )
 def test_what_is_not_there_is_said(tmp_path, text, gap):
-    found = site(tmp_path, text)
-    assert [one.name for one in found.gaps] == [gap]
-    assert all(one.limits == {} for one in found.policy.qos.values())
+    imported = site(tmp_path, text)
+    assert [entry.name for entry in imported.gaps] == [gap]
+    assert all(entry.limits == {} for entry in imported.policy.qos.values())
 
 
 def test_limits_that_are_not_enforced_are_named(tmp_path):
     """Of QOS and of accounts; and minutes beyond a limit."""
     qos = "Name|Priority|GrpTRESMins|MaxWall\nlong|1|cpu=900000|1-00:00:00\n"
-    found = site(tmp_path, "NodeName=a\nOverTimeLimit=60\n", qos=qos)
-    named = [(gap.name, gap.instead) for gap in found.gaps]
+    imported = site(tmp_path, "NodeName=a\nOverTimeLimit=60\n", qos=qos)
+    named = [(gap.name, gap.instead) for gap in imported.gaps]
     assert ("OverTimeLimit=60", "jobs end at their limit") in named
     assert ("GrpTRESMins of QOS long", "not enforced") in named
     assert not any("MaxWall" in name for name, _ in named)
@@ -173,14 +176,14 @@ def test_reservations_of_scontrol(tmp_path):
         "\n"
         "LicenseName=matlab\n    Total=6 Used=0 Free=6 Reserved=0 Remote=no\n"
     )
-    found = read_site(Files(scontrol=(path,)), "x")
-    assert found.system.capacity.tolist() == [[3, 10 * MB, 0], [4, 7 * MB, 2]]
-    assert found.system.weights.tolist() == [2, 1]
-    maint = found.policy.reservations["maint"]
+    imported = read_site(Files(scontrol=(path,)), "x")
+    assert imported.system.capacity.tolist() == [[3, 10 * MB, 0], [4, 7 * MB, 2]]
+    assert imported.system.weights.tolist() == [2, 1]
+    maint = imported.policy.reservations["maint"]
     assert (maint.end - maint.start, maint.nodes, maint.users) == (7200, ("n1", "n2"), ("root",))
     assert maint.flags == {"MAINT", "SPEC_NODES"}
-    assert found.policy.licenses == {"matlab": 6}
-    assert [gap.name for gap in found.gaps] == ["1 node down or drained: n2"]
+    assert imported.policy.licenses == {"matlab": 6}
+    assert [gap.name for gap in imported.gaps] == ["1 node down or drained: n2"]
     path.write_text(path.read_text().replace("StartTime", "Start"))
     with pytest.raises(ConfigError, match="show.txt:4: ReservationName: 'maint' has no StartTime"):
         read_site(Files(scontrol=(path,)), "x")
@@ -221,10 +224,10 @@ def test_jobs_that_are_touched_are_counted(data, tmp_path, campus):
         "2|x|y|ada|chem|high|teach,main|3600|cpu=2||old7||sbatch -x old8 x\n"
         "3+0|x|y|eve|chem|odd|lost|3600|cpu=30||n1|[a*2&b*1]|srun x\n"
     )
-    touched = count(log, campus.gaps, of_jobs(campus.machine))
-    assert (touched.whole.jobs, touched.whole.core_seconds) == (3, 40 * 3600)
-    found = {gap.name: (gap.jobs, gap.core_seconds // 3600) for gap in touched.gaps if gap.touches}
-    assert found == {
+    touched = count(log, campus.gaps, of_jobs(campus.cluster))
+    assert (touched.total.jobs, touched.total.core_seconds) == (3, 40 * 3600)
+    gaps = {gap.name: (gap.jobs, gap.core_seconds // 3600) for gap in touched.gaps if gap.touches}
+    assert gaps == {
         "MaxCPUsPerNode=60 of gpu": (1, 8),
         "OverSubscribe=FORCE of teach": (1, 2),
         "Preempt=gone of QOS high": (2, 10),
@@ -268,7 +271,7 @@ def test_command_overwrites_nothing_unasked(data, tmp_path, cpsched):
     assert code == 2
     assert "the file exists" in errors
     assert (tmp_path / "Campus.policy.toml").read_text() == "mine"
-    assert cpsched(*arguments, "--overwrite")[0] == 0
+    assert cpsched(*arguments, "--force")[0] == 0
 
 
 def test_one_source_is_needed(tmp_path):
@@ -291,18 +294,18 @@ def test_what_files_say_about_memory_and_whole_nodes_or_nothing(tmp_path):
     linear += "SelectTypeParameters=CR_Memory\n"
     assert site(tmp_path, linear).system.log.memory == MemoryMapping.REQUESTED
     # No memory; nothing is enforced unasked; defaults that have changed are said.
-    found = site(tmp_path, "NodeName=a\n")
-    assert found.system.resources == ("core",)
-    assert found.policy["AccountingStorageEnforce"] == {"none"}
-    notes = [note.partition(" ")[0] for note in found.notes]
+    imported = site(tmp_path, "NodeName=a\n")
+    assert imported.system.resources == ("core",)
+    assert imported.policy["AccountingStorageEnforce"] == {"none"}
+    notes = [note.partition(" ")[0] for note in imported.notes]
     assert notes == ["SelectType", "PriorityType"]
-    found = site(tmp_path, "SelectType=select/linear\nNodeName=a\nPartitionName=p Nodes=a\n")
-    assert found.system.queues["p"].exclusive
+    imported = site(tmp_path, "SelectType=select/linear\nNodeName=a\nPartitionName=p Nodes=a\n")
+    assert imported.system.queues["p"].exclusive
 
 
 def test_words_of_lists_are_read_as_slurm_reads_them(tmp_path):
     """A flag is on if it is named; of a number the digits at its beginning count."""
-    found = site(
+    imported = site(
         tmp_path,
         "SelectType=select/cons_tres\nPriorityType=priority/multifactor\nNodeName=a\n"
         "SchedulerParameters=assoc_limit_stop=no,bf_interval=45s,max_job_bf=010,"
@@ -310,7 +313,7 @@ def test_words_of_lists_are_read_as_slurm_reads_them(tmp_path):
         "PreemptParameters=youngest_first,reorder_count=3\n"
         "PriorityFlags=DEPTH_OBLIVIOUS,INCR_ONLY\nAccountingStorageEnforce=2\n",
     )
-    policy = found.policy
+    policy = imported.policy
     assert policy["assoc_limit_stop"] is True
     assert (policy["bf_interval"], policy["bf_max_job_test"]) == (45, 10)
     assert policy["preempt_youngest_first"] is True
@@ -319,13 +322,13 @@ def test_words_of_lists_are_read_as_slurm_reads_them(tmp_path):
     assert policy.licenses == {"a": 2, "b": 3, "c": 4, "d": 1}
     assert policy["PriorityFlags"] == {"NO_FAIR_TREE", "INCR_ONLY"}
     assert policy["AccountingStorageEnforce"] == {"limits"}
-    assert [note.partition(":")[0] for note in found.notes] == [
+    assert [note.partition(":")[0] for note in imported.notes] == [
         "SchedulerParameters assoc_limit_stop=no is on",
         "SchedulerParameters bf_interval=45s is 45",
         "SchedulerParameters bf_window=99999 is out of bounds",
         "SchedulerParameters bf_max_job_array_resv=5000 is out of bounds",
     ]
-    assert [gap.name for gap in found.gaps] == [
+    assert [gap.name for gap in imported.gaps] == [
         "PreemptParameters=reorder_count=3",
         "PriorityFlags=DEPTH_OBLIVIOUS",
     ]
@@ -336,9 +339,9 @@ TREE = "TopologyPlugin=topology/tree\nSelectType=select/cons_tres\nPriorityType=
 
 def test_topology_that_makes_no_sense_is_left_out(tmp_path):
     (tmp_path / "topology.conf").write_text("SwitchName=s Nodes=a[1-2] Switches=t\n")
-    found = site(tmp_path, f"{TREE}NodeName=a[1-3]\n")
-    assert "topology.conf" not in found.texts
-    (gap,) = found.gaps
+    imported = site(tmp_path, f"{TREE}NodeName=a[1-3]\n")
+    assert "topology.conf" not in imported.texts
+    (gap,) = imported.gaps
     assert gap.name.endswith("topology.conf:1: SwitchName: 's' needs either Nodes or Switches")
 
 
@@ -346,26 +349,26 @@ def test_topology_is_kept_where_slurm_only_warns(tmp_path):
     """Of a node in no switch, and of trees that do not meet."""
     switches = "SwitchName=s1 Nodes=a[1-2]\nSwitchName=s2 Nodes=a[3-4]\n"
     (tmp_path / "topology.conf").write_text(f"{switches}SwitchName=top Switches=s[1-2]\n")
-    found = site(tmp_path, f"{TREE}NodeName=a[1-4],login\n")
-    assert found.system.topology.group_sizes == ((2, 2, 1),)
-    assert [(gap.name, gap.instead) for gap in found.gaps] == [
+    imported = site(tmp_path, f"{TREE}NodeName=a[1-4],login\n")
+    assert imported.system.topology.group_sizes == ((2, 2, 1),)
+    assert [(gap.name, gap.instead) for gap in imported.gaps] == [
         (
             "topology.conf: 1 node in no switch: login",
             "each like a switch of its own, which jobs may span",
         )
     ]
     (tmp_path / "topology.conf").write_text(switches)
-    found = site(tmp_path, f"{TREE}NodeName=a[1-4]\n")
-    assert found.system.topology.apart
-    assert found.gaps == []
-    assert found.notes == [
+    imported = site(tmp_path, f"{TREE}NodeName=a[1-4]\n")
+    assert imported.system.topology.apart
+    assert imported.gaps == []
+    assert imported.notes == [
         "topology.conf: the trees of s1, s2 do not meet: no job has nodes of two"
     ]
     # Jobs that do not ask for few switches may span all.
-    found = site(tmp_path, f"{TREE}TopologyParam=TopoOptional\nNodeName=a[1-4]\n")
-    assert not found.system.topology.apart
-    assert found.system.topology.group_sizes == ((2, 2),)
-    assert [gap.name for gap in found.gaps] == ["TopologyParam=TopoOptional"]
+    imported = site(tmp_path, f"{TREE}TopologyParam=TopoOptional\nNodeName=a[1-4]\n")
+    assert not imported.system.topology.apart
+    assert imported.system.topology.group_sizes == ((2, 2),)
+    assert [gap.name for gap in imported.gaps] == ["TopologyParam=TopoOptional"]
 
 
 def test_files_that_are_not_read_are_reported(tmp_path):
@@ -374,9 +377,9 @@ def test_files_that_are_not_read_are_reported(tmp_path):
     (tmp_path / "resources.yaml").write_text("- resource: power\n")
     (tmp_path / "gres.conf").write_text("Name=gpu File=/dev/nvidia0\n")
     flat = TREE.replace("topology/tree", "topology/flat")
-    found = site(tmp_path, f"{flat}{nodes}")
-    assert found.notes == ["gres.conf is not read: what Gres= of slurm.conf says counts"]
-    assert [(gap.name, gap.instead) for gap in found.gaps] == [
+    imported = site(tmp_path, f"{flat}{nodes}")
+    assert imported.notes == ["gres.conf is not read: what Gres= of slurm.conf says counts"]
+    assert [(gap.name, gap.instead) for gap in imported.gaps] == [
         ("Topology=default:b1, default:b2 of 4 nodes", "no topology of its own"),
         ("resources.yaml", "no hierarchical resources: the file is not read"),
         ("topology.yaml", "no topology: the file is not read"),
@@ -402,19 +405,19 @@ def test_files_that_are_not_read_are_reported(tmp_path):
     ],
 )
 def test_cpus_that_contradict_sockets_are_their_product_as_in_slurm(tmp_path, line, cores):
-    found = site(tmp_path, f"NodeName=n[1-2] {line}\nPartitionName=p Nodes=ALL\n")
-    assert row(found.system, "n1")["core"] == cores
+    imported = site(tmp_path, f"NodeName=n[1-2] {line}\nPartitionName=p Nodes=ALL\n")
+    assert row(imported.system, "n1")["core"] == cores
 
 
 def gres(text):
-    return read_gres(Value(text, "Gres", "slurm.conf", 3))
+    return read_gres(Setting(text, "Gres", "slurm.conf", 3))
 
 
 def test_what_slurm_conf_lists():
     assert gres("gpu:a100:4(S:0-1),nvme,bandwidth:lustre:no_consume:4G,x:no_consume:2") == (
-        Gres("gpu", "a100", 4),
-        Gres("nvme", "", 1),
-        Gres("bandwidth", "lustre", 4 * 2**30, consumed=False),
-        Gres("x", "", 2, consumed=False),
+        NodeGres("gpu", "a100", 4),
+        NodeGres("nvme", "", 1),
+        NodeGres("bandwidth", "lustre", 4 * 2**30, consumed=False),
+        NodeGres("x", "", 2, consumed=False),
     )
-    assert gres("gpu:2(S:0,1),mps:100K") == (Gres("gpu", "", 2), Gres("mps", "", 102400))
+    assert gres("gpu:2(S:0,1),mps:100K") == (NodeGres("gpu", "", 2), NodeGres("mps", "", 102400))

@@ -9,8 +9,8 @@ from cpsched.slurm.config.accounts import read_table
 from cpsched.slurm.config.conf import read_conf
 from cpsched.slurm.config.importer import Files, read_site
 from cpsched.slurm.config.inventory import Fate, Inventory
-from cpsched.slurm.config.lines import Entry
-from cpsched.slurm.config.without_effect import without_effect
+from cpsched.slurm.config.lines import ConfigLine
+from cpsched.slurm.config.policy_remarks import without_effect
 from cpsched.slurm.dispatch import policy_file
 from cpsched.slurm.dispatch.parameters import PARAMETERS
 from cpsched.slurm.dispatch.policy import ASSOCIATIONS, PARTITIONS, QOS, RESERVATIONS
@@ -71,10 +71,10 @@ def test_parameters_that_are_modelled_are_read():
         # Lists of which each word has an entry of its own.
         *("dependencyparameters", "slurmctldparameters", "topologyparam"),
     }
-    own = {name.lower() for name, one in PARAMETERS.items() if not one.scheduler}
+    own = {name.lower() for name, parameter in PARAMETERS.items() if not parameter.scheduler}
     without_effect = {"completewait", "overtimelimit"}
     assert modelled(inventory.SLURM_CONF) == (own - without_effect) | read_elsewhere
-    words = {name.lower() for name, one in PARAMETERS.items() if one.scheduler}
+    words = {name.lower() for name, parameter in PARAMETERS.items() if parameter.scheduler}
     aliases = {"max_job_bf", "bf_res"}
     assert modelled(inventory.SCHEDULER) - aliases <= words
 
@@ -120,7 +120,9 @@ def test_keys_of_nodes_and_partitions_that_are_modelled_are_read(tmp_path, monke
         conf = read_conf(path)
         for kind, keys in seen.items():
             entries = getattr(conf, kind)
-            entries[:] = [Entry(one.name, Recording(one.values, keys)) for one in entries]
+            entries[:] = [
+                ConfigLine(entry.name, Recording(entry.values, keys)) for entry in entries
+            ]
         return conf
 
     monkeypatch.setattr("cpsched.slurm.config.importer.read_conf", recorded)
@@ -143,8 +145,8 @@ def site(folder, text, **files):
 NODES = "SelectType=select/cons_tres\nPriorityType=priority/multifactor\nNodeName=a[1-2] CPUs=4\n"
 
 
-def gaps_of(found):
-    return {gap.name: gap.instead for gap in found.gaps}
+def gaps_of(imported):
+    return {gap.name: gap.instead for gap in imported.gaps}
 
 
 @pytest.mark.parametrize(
@@ -177,9 +179,9 @@ def gaps_of(found):
     ],
 )  # fmt: skip
 def test_what_has_no_effect_is_listed(tmp_path, line, name, instead):
-    found = gaps_of(site(tmp_path, f"{NODES}{line}\n"))
-    assert name in found, list(found)
-    assert re.search(instead, found[name])
+    gaps = gaps_of(site(tmp_path, f"{NODES}{line}\n"))
+    assert name in gaps, list(gaps)
+    assert re.search(instead, gaps[name])
 
 
 @pytest.mark.parametrize(
@@ -212,8 +214,8 @@ QOS_TABLE = (
 def test_columns_and_flags_of_qos_are_modelled_or_listed(tmp_path):
     (tmp_path / "qos.txt").write_text(QOS_TABLE)
     assert len(list(read_table(tmp_path / "qos.txt", "Name"))) == 3
-    found = site(tmp_path, NODES, qos=QOS_TABLE)
-    names = [gap.name for gap in found.gaps]
+    imported = site(tmp_path, NODES, qos=QOS_TABLE)
+    names = [gap.name for gap in imported.gaps]
     assert sorted(names) == sorted(
         [
             "MaxSubmitPU of QOS normal",
@@ -239,29 +241,29 @@ def test_columns_of_accounts_are_modelled_or_listed(tmp_path):
         "Cluster|Account|User|Share|MaxJobsAccrue|GrpTRESMins|ID\n"
         "c|root||1|||1\nc| phys||1|9|cpu=5|2\nc|  phys|ann|1||cpu=1|3\nc| chem||1|||4\n"
     )
-    found = site(tmp_path, NODES, assoc=table)
+    imported = site(tmp_path, NODES, assoc=table)
     log = tmp_path / "log.txt"
     log.write_text(
         "JobID|Submit|Start|User|Account|QOS|Partition|Elapsed|AllocTRES\n"
         "1|x|y|ann|phys|normal|p|01:00:00|cpu=2\n2|x|y|bob|phys|normal|p|01:00:00|cpu=3\n"
         "3|x|y|cid|chem|normal|p|01:00:00|cpu=5K\n"
     )
-    touched = inventory_count(log, found)
+    touched = inventory_count(log, imported)
     assert touched == {
         "GrpTRESMins of account phys, user ann in phys": (2, 5),
         "MaxJobsAccrue=9 of account phys": (2, 5),
     }
 
 
-def inventory_count(log, found):
+def inventory_count(log, imported):
     from cpsched.slurm.config.unmodelled import count
 
-    gaps = count(log, found.gaps, ()).gaps
+    gaps = count(log, imported.gaps, ()).gaps
     return {gap.name: (gap.jobs, gap.core_seconds // 3600) for gap in gaps}
 
 
 def test_words_without_effect_have_the_jobs_they_touch(tmp_path):
-    found = site(tmp_path, f"{NODES}SchedulerParameters=bf_licenses,bf_one_resv_per_job\n")
+    imported = site(tmp_path, f"{NODES}SchedulerParameters=bf_licenses,bf_one_resv_per_job\n")
     log = tmp_path / "log.txt"
     log.write_text(
         "JobID|Submit|Start|User|Account|Partition|ElapsedRaw|NCPUS|SubmitLine\n"
@@ -269,7 +271,7 @@ def test_words_without_effect_have_the_jobs_they_touch(tmp_path):
         "2|x|y|ann|phys|p|3600|3|sbatch -p p,q a.sh\n"
         "3|x|y|ann|phys|p|3600|4|sbatch a.sh\n"
     )
-    assert inventory_count(log, found) == {
+    assert inventory_count(log, imported) == {
         "SchedulerParameters=bf_licenses": (1, 2),
         "SchedulerParameters=bf_one_resv_per_job": (1, 3),
     }
@@ -284,8 +286,8 @@ def test_reservations_say_what_is_not_followed(tmp_path):
         "ReservationName=lic StartTime=2026-03-02T08:00:00 EndTime=2026-03-02T10:00:00"
         " Nodes=(null) Licenses=matlab:2 Users=ann\n"
     )
-    found = read_site(Files(scontrol=(path,)), "x")
-    assert [gap.name for gap in found.gaps] == [
+    imported = read_site(Files(scontrol=(path,)), "x")
+    assert [gap.name for gap in imported.gaps] == [
         "PartitionName=p of reservation r",
         "Flags=FLEX of reservation r",
         "Flags=DAILY of reservation r",

@@ -43,23 +43,26 @@ def test_the_machine_is_that_of_the_files(by_files):
 
 
 def test_scontrol_shows_the_same_machine_parameters_and_accounts(by_files, by_scontrol):
-    one, other = by_files.system, by_scontrol.system
-    assert np.array_equal(one.capacity, other.capacity)
-    assert (one.node_names, one.features) == (other.node_names, other.features)
-    assert one.queues == other.queues
+    of_files, of_scontrol = by_files.system, by_scontrol.system
+    assert np.array_equal(of_files.capacity, of_scontrol.capacity)
+    assert (of_files.node_names, of_files.features) == (
+        of_scontrol.node_names,
+        of_scontrol.features,
+    )
+    assert of_files.queues == of_scontrol.queues
     # Those of slurm.conf are the same; the controller shows the defaults, too.
-    one, other = by_files.policy, by_scontrol.policy
+    of_files, of_scontrol = by_files.policy, by_scontrol.policy
     differ = {
-        name: (one[name], other[name])
-        for name in one.parameters
-        if one[name] != other[name] and name != "SelectTypeParameters"
+        name: (of_files[name], of_scontrol[name])
+        for name in of_files.parameters
+        if of_files[name] != of_scontrol[name] and name != "SelectTypeParameters"
     }
     assert differ == {}
-    assert (one.partitions, one.qos) == (other.partitions, other.qos)
+    assert (of_files.partitions, of_files.qos) == (of_scontrol.partitions, of_scontrol.qos)
     # The table with ParentName was taken without most limits.
-    one, other = by_files.policy.associations, by_scontrol.policy.associations
-    assert [replace(a, limits={}) for a in one] == [replace(a, limits={}) for a in other]
-    assert {a.account: a.parent for a in one if not a.user} == {
+    of_files, of_scontrol = by_files.policy.associations, by_scontrol.policy.associations
+    assert [replace(a, limits={}) for a in of_files] == [replace(a, limits={}) for a in of_scontrol]
+    assert {a.account: a.parent for a in of_files if not a.user} == {
         "root": "", "bio": "root", "genomics": "bio", "physics": "root", "astro": "physics",
         "particle": "physics",
     }  # fmt: skip
@@ -69,8 +72,8 @@ def test_accounting_names_nothing_that_is_missing(folder, by_files):
     """The queue asked for nothing that is not followed, but for how tasks lie on nodes."""
     from cpsched.slurm.config.unmodelled import count, of_jobs
 
-    touched = count(folder / "sacct.txt.gz", by_files.gaps, of_jobs(by_files.machine))
-    assert touched.whole.jobs == 448
+    touched = count(folder / "sacct.txt.gz", by_files.gaps, of_jobs(by_files.cluster))
+    assert touched.total.jobs == 448
     assert touched.bad == 0
     assert [(gap.name, gap.jobs) for gap in touched.gaps] == [("--ntasks-per-node", 124)]
 

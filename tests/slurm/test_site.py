@@ -8,7 +8,7 @@ from cpsched import systems
 from cpsched.errors import ConfigError
 from cpsched.logs.sacct.write import as_recorded
 from cpsched.simulation.simulate import simulate
-from cpsched.slurm import site_tables as known
+from cpsched.slurm import site_tables as tables
 from cpsched.slurm.dispatch import policy_file
 from cpsched.slurm.site import SITE, SiteOptions
 from cpsched.systems.mapping import fit
@@ -43,12 +43,12 @@ def test_a_month_has_its_jobs_and_its_load(month):
     assert 29 * 86_400 < month.submit[-1] < 30 * 86_400
     # What it is meant to have, by jobs; campaigns come whole, so not to the job.
     assert share(month.array.codes >= 0) == pytest.approx(1 / 3, abs=0.02)
-    assert share(month.cancel != MISSING) == pytest.approx(known.CANCELLED, abs=0.005)
-    assert share(month.licenses.codes >= 0) == pytest.approx(known.LICENSED, abs=0.015)
-    assert share(month.exclusive) == pytest.approx(known.EXCLUSIVE, abs=0.015)
-    assert share(month.begin != MISSING) == pytest.approx(known.BEGIN, abs=0.01)
+    assert share(month.cancel != MISSING) == pytest.approx(tables.CANCELLED, abs=0.005)
+    assert share(month.licenses.codes >= 0) == pytest.approx(tables.LICENSED, abs=0.015)
+    assert share(month.exclusive) == pytest.approx(tables.EXCLUSIVE, abs=0.015)
+    assert share(month.begin != MISSING) == pytest.approx(tables.BEGIN, abs=0.01)
     gpus = month.per_node[:, 1]
-    assert share(gpus > 0) == pytest.approx(known.KINDS["gpu"].share, abs=0.01)
+    assert share(gpus > 0) == pytest.approx(tables.KINDS["gpu"].share, abs=0.01)
     assert set(np.unique(gpus)) == {0, 1, 2, 4}
 
 
@@ -63,7 +63,7 @@ def test_days_and_hours_have_their_rhythm(month):
 
 def test_runtimes_have_a_heavy_tail_and_limits_are_round(month):
     assert month.runtime.mean() > 4 * np.median(month.runtime)
-    assert set(np.unique(month.requested_time)) <= set(known.REQUESTS)
+    assert set(np.unique(month.requested_time)) <= set(tables.REQUESTS)
     assert (month.runtime <= month.requested_time).all()
     assert np.median(month.requested_time / month.runtime) > 3
     cut = month.runtime == month.requested_time
@@ -104,24 +104,30 @@ def test_it_runs_on_its_system_as_swf_too(days, tmp_path):
 def test_the_policy_knows_its_people():
     """Users, accounts, shares, QOS, partitions and licences are those of the tables."""
     policy = policy_file.load(resources.path("policies", "site-152.toml"))
-    people = {(one.user, one.account) for one in policy.associations if one.user}
-    assert people == set(known.users())
-    assert len(people) == known.USERS
+    people = {
+        (association.user, association.account)
+        for association in policy.associations
+        if association.user
+    }
+    assert people == set(tables.users())
+    assert len(people) == tables.USERS
     groups = {
-        (one.parent, one.account, one.shares)
-        for one in policy.associations
-        if one.parent and not one.user
+        (association.parent, association.account, association.shares)
+        for association in policy.associations
+        if association.parent and not association.user
     }
-    assert groups == set(known.ACCOUNTS)
+    assert groups == set(tables.ACCOUNTS)
     top = {
-        one.account: one.shares for one in policy.associations if not one.parent and not one.user
+        association.account: association.shares
+        for association in policy.associations
+        if not association.parent and not association.user
     }
-    assert top == dict(zip(known.FACULTIES, known.FACULTY_SHARES, strict=True))
-    assert tuple(policy.qos) == known.QOS
-    assert dict(policy.licenses) == known.LICENSES_HELD
+    assert top == dict(zip(tables.FACULTIES, tables.FACULTY_SHARES, strict=True))
+    assert tuple(policy.qos) == tables.QOS
+    assert dict(policy.licenses) == tables.LICENSES_HELD
     system = systems.load("site-152")
-    assert set(policy.partitions) == set(system.queues) == set(known.LIMITS)
-    assert {name: queue.max_time for name, queue in system.queues.items()} == known.LIMITS
+    assert set(policy.partitions) == set(system.queues) == set(tables.LIMITS)
+    assert {name: queue.max_time for name, queue in system.queues.items()} == tables.LIMITS
 
 
 @pytest.mark.parametrize("dispatcher", ["easy", "fifo"])

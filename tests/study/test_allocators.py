@@ -3,7 +3,7 @@
 import pytest
 
 from cpsched.errors import ConfigError
-from cpsched.study.allocators import allocator_of, unequal
+from cpsched.study.allocators import allocator_of, mixed_allocators
 from cpsched.util import registry
 
 TOP = """\
@@ -19,8 +19,8 @@ file = "log.swf"
     ("dispatcher", "allocator"),
     [
         ("easy", "first-fit"),
-        ("plan", "first-fit"),
-        ("easy-urgency", "first-fit"),
+        ("lookahead", "first-fit"),
+        ("easy-wsept", "first-fit"),
         ("easy:allocator=best-fit,backfill=sjf", "best-fit"),
         ("cph-3", "first-fit"),
         ("slurm-backfill", None),
@@ -37,19 +37,19 @@ def test_all_dispatchers_of_the_core_place_by_the_same_allocator_unless_told_oth
         for name, entry in registry.entries("dispatchers").items()
         if entry.distribution == "cpsched" and entry.target.startswith("cpsched.")
     ]
-    assert {"easy", "plan", "planned-easy", "cph", "try"} <= {*own}
+    assert {"easy", "lookahead", "easy-plan", "cp-pool", "speculative"} <= {*own}
     assert {allocator_of(name) for name in own if name != "preempt"} <= {"first-fit", None}
 
 
 def test_all_dispatchers_that_name_none_get_the_allocator_of_the_study(read):
     """Labels stay as they are; what names its own keeps it, and what takes none is left alone."""
-    named = '["easy:backfill=sjf", "prb:allocator=balanced", "slurm-backfill", "plan"]'
+    named = '["easy:backfill=sjf", "greedy:allocator=balanced", "slurm-backfill", "lookahead"]'
     study = read(TOP.format(dispatchers=named, allocator="best-fit"))
-    assert [(one.label, one.spec) for one in study.dispatchers] == [
+    assert [(dispatcher.label, dispatcher.spec) for dispatcher in study.dispatchers] == [
         ("easy:backfill=sjf", "easy:allocator=best-fit,backfill=sjf"),
-        ("prb:allocator=balanced", "prb:allocator=balanced"),
+        ("greedy:allocator=balanced", "greedy:allocator=balanced"),
         ("slurm-backfill", "slurm-backfill"),
-        ("plan", "plan:allocator=best-fit"),
+        ("lookahead", "lookahead:allocator=best-fit"),
     ]
 
 
@@ -65,11 +65,11 @@ def test_two_dispatchers_that_become_the_same_are_refused(read):
 
 
 def test_a_mixture_of_allocators_is_said():
-    runs = [("EASY", "easy", "first-fit"), ("prb", "prb", "first-fit")]
-    assert unequal(runs) is None
-    assert unequal([]) is None
-    assert unequal([*runs, ("plans", "plan:seed=1", "consolidate")]) == (
-        "allocators differ: consolidate (plans), first-fit (EASY, prb); set allocator=... to"
+    runs = [("EASY", "easy", "first-fit"), ("greedy", "greedy", "first-fit")]
+    assert mixed_allocators(runs) is None
+    assert mixed_allocators([]) is None
+    assert mixed_allocators([*runs, ("plans", "lookahead:seed=1", "pack")]) == (
+        "allocators differ: first-fit (EASY, greedy), pack (plans); set allocator=... to"
         " compare only dispatchers"
     )
 
@@ -78,8 +78,8 @@ def test_a_comparison_of_allocators_mixes_nothing():
     """Each dispatcher under the same two; then one is missing. Who takes none is left out."""
     runs = [
         (f"{name}:{place}", f"{name}:allocator={place}", place)
-        for name in ("easy", "prb")
+        for name in ("easy", "greedy")
         for place in ("first-fit", "best-fit")
     ]
-    assert unequal([*runs, ("slurm-backfill", "slurm-backfill", None)]) is None
-    assert unequal(runs[:3]) is not None
+    assert mixed_allocators([*runs, ("slurm-backfill", "slurm-backfill", None)]) is None
+    assert mixed_allocators(runs[:3]) is not None

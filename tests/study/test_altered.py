@@ -10,7 +10,7 @@ import pytest
 from altered import resign, rewrite
 from tiny import jobs, machine, run
 
-from cpsched.cli.verify import checked_run
+from cpsched.cli.verify_run import checked_run
 from cpsched.errors import CpschedError, RunError
 from cpsched.study import load_run, save_run
 
@@ -197,12 +197,12 @@ def _in_document(folder, name):
         *above, last = path
 
         def edit(file, change, above=above, last=last):
-            whole = json.loads(file.read_text())
-            inner = whole
+            document = json.loads(file.read_text())
+            inner = document
             for key in above:
                 inner = inner[key]
             change(inner, last)
-            file.write_text(json.dumps(whole))
+            file.write_text(json.dumps(document))
 
         for how, change in DOCUMENT.items() if len(path) < 2 else [("changed", _replace)]:
             yield (*path, how), lambda file, edit=edit, change=change: edit(file, change)
@@ -224,7 +224,7 @@ def _wrap(inner, key):
 DOCUMENT = {"changed": _replace, "dropped": _drop, "wrapped": _wrap}
 
 
-def said(folder):
+def messages_of(folder):
     """Return what ``verify`` says, a line each; a traceback is an error of the test."""
     try:
         return checked_run(folder)["findings"]
@@ -240,18 +240,18 @@ def unnoticed(original, tmp_path, file, changes, *, again=True):
         change(folder / file)
         if again:
             resign(folder)
-        lines = said(folder)
+        lines = messages_of(folder)
         if not lines:
             missed.append(name)
         assert all("\n" not in line for line in lines), name
-        for one in (file, "run.json"):
-            shutil.copy(original / one, folder / one)
-    assert said(folder) == []
+        for file_name in (file, "run.json"):
+            shutil.copy(original / file_name, folder / file_name)
+    assert messages_of(folder) == []
     return missed
 
 
 def test_the_run_is_right_and_has_every_file(original):
-    assert said(original) == []
+    assert messages_of(original) == []
     names = {path.stem for path in original.iterdir()} - {"timing"}
     assert names == {*TABLES, *DOCUMENTS}
 
@@ -262,7 +262,7 @@ def test_every_column_and_row_of_every_table(original, tmp_path, name):
     missed = unnoticed(original, tmp_path, f"{name}.parquet", changes)
     assert len(changes) > LEAST[name]
     known = UNKNOWABLE.get(f"{name}.parquet", {})
-    assert [one for one in missed if one[0] not in known] == []
+    assert [change for change in missed if change[0] not in known] == []
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
@@ -271,7 +271,9 @@ def test_everything_in_every_document(original, tmp_path, name):
     missed = unnoticed(original, tmp_path, f"{name}.json", changes, again=name != "run")
     assert len(changes) > LEAST[name]
     known = UNKNOWABLE.get(f"{name}.json", {})
-    assert [one for one in missed if one[0] not in known and ".".join(one[:2]) not in known] == []
+    assert [
+        change for change in missed if change[0] not in known and ".".join(change[:2]) not in known
+    ] == []
 
 
 @pytest.mark.parametrize("name", ["system", "workload"])
@@ -287,6 +289,6 @@ def test_inputs_with_digests_made_again_are_no_traceback(original, tmp_path, nam
         with suppress(RunError):
             about[name]["digest"] = getattr(load_run(folder).schedule, name).digest()
         (folder / "run.json").write_text(json.dumps(about))
-        assert all("\n" not in line for line in said(folder)), how
-        for one in (file.name, "run.json"):
-            shutil.copy(original / one, folder / one)
+        assert all("\n" not in line for line in messages_of(folder)), how
+        for file_name in (file.name, "run.json"):
+            shutil.copy(original / file_name, folder / file_name)

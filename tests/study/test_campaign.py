@@ -20,21 +20,21 @@ from cpsched.cli.main import main
 from cpsched.errors import ConfigError, RunError
 from cpsched.simulation.simulate import Checkpoint
 from cpsched.study import (
-    Choice,
+    LabelledSpec,
     carry_out,
     load_run,
     load_study,
     make_tables,
 )
 from cpsched.study.folder import find_runs
+from cpsched.study.inputs import prepare
 from cpsched.study.prediction.replay import starts_of
 from cpsched.study.prediction.training import save as write_model
 from cpsched.study.prediction.training import train
 from cpsched.study.results import collect
-from cpsched.study.sources import prepare
 from cpsched.study.store import Store
 from cpsched.study.task import tasks_of
-from cpsched.study.worker import Place, work_on
+from cpsched.study.worker import RunTarget, work_on
 
 pytestmark = pytest.mark.slow
 
@@ -42,9 +42,9 @@ pytestmark = pytest.mark.slow
 def test_what_is_complete_is_not_run_again(place, study, made):
     """Also after a label has changed; a new dispatcher is run beside it."""
     before = {path: path.stat().st_mtime_ns for path in (place / "out" / "runs").iterdir()}
-    again = replace(study, dispatchers=(Choice("First", "fifo"), Choice("S", "sjf")))
+    again = replace(study, dispatchers=(LabelledSpec("First", "fifo"), LabelledSpec("S", "sjf")))
     outcome = carry_out(again, place / "out")
-    assert (outcome.runs, outcome.kept) == (12, 6)
+    assert (outcome.runs, outcome.existing) == (12, 6)
     after = {path: path.stat().st_mtime_ns for path in (place / "out" / "runs").iterdir()}
     assert len(after) == 18
     assert all(after[path] == stamp for path, stamp in before.items())
@@ -68,7 +68,7 @@ def test_a_run_is_named_by_all_that_determines_it(place, study, monkeypatch):
         replace(study, jitter=4),
         replace(study, seeds=(4, 5, 6)),
         replace(study, settings=replace(study.settings, overrun="extend")),
-        replace(study, dispatchers=(Choice("FIFO", "ljf"), Choice("EASY", "sjf"))),
+        replace(study, dispatchers=(LabelledSpec("FIFO", "ljf"), LabelledSpec("EASY", "sjf"))),
     ]
     (place / "four.toml").write_text((place / "four.toml").read_text().replace("3600", "60"))
     others.append(study)
@@ -110,20 +110,20 @@ def test_a_failed_run_is_written_down_and_the_rest_go_on(place, study):
     assert (outcome.runs, len(outcome.failed)) == (24, 12)
     failure = outcome.failed[0]
     assert "field" in failure.error
-    kept = json.loads(failure.file.read_text())
-    assert kept["error"] == failure.error
-    assert any("Traceback" in line for line in kept["trace"])
+    record = json.loads(failure.file.read_text())
+    assert record["error"] == failure.error
+    assert any("Traceback" in line for line in record["trace"])
     assert len(make_tables(place / "out").results.runs) == 12
     assert len(make_tables(place / "out").results.missing) == 12
     outcome = carry_out(study, place / "out")
-    assert (outcome.kept, outcome.failed) == (12, ())
+    assert (outcome.existing, outcome.failed) == (12, ())
 
 
 def test_what_failed_is_tried_again(place, study):
     """And its error forgotten when it succeeds."""
-    one = replace(study, dispatchers=study.dispatchers[:1], seeds=(0,), jitter=0)
-    Store(place / "out").fail(tasks_of(one)[0], "no reason", None)
-    assert carry_out(one, place / "out").failed == ()
+    smaller = replace(study, dispatchers=study.dispatchers[:1], seeds=(0,), jitter=0)
+    Store(place / "out").fail(tasks_of(smaller)[0], "no reason", None)
+    assert carry_out(smaller, place / "out").failed == ()
     assert not list((place / "out" / "failed").iterdir())
 
 
@@ -132,13 +132,13 @@ def test_a_log_that_changes_under_the_campaign_is_an_error(place, study, monkeyp
     from cpsched.study import campaign
 
     def changing(of):
-        found = tasks_of(of)
+        tasks = tasks_of(of)
         (place / "log.swf").write_text((place / "log.swf").read_text() + "\n")
-        return found
+        return tasks
 
     monkeypatch.setattr(campaign, "tasks_of", changing)
-    one = replace(study, seeds=(9,))
-    outcome = carry_out(one, place / "out")
+    single = replace(study, seeds=(9,))
+    outcome = carry_out(single, place / "out")
     assert len(outcome.failed) == 4
     assert "has changed since the campaign began" in outcome.failed[0].error
 
@@ -155,9 +155,9 @@ def test_a_folder_that_is_something_else_is_left_alone(place, study):
 
 def test_a_folder_in_a_run_s_place_is_not_taken_for_it(place, study, made):
     """Somebody moved folders about."""
-    one, two, *_ = sorted((place / "out" / "runs").iterdir())
-    mark = (two / "run.json").read_bytes()
-    (one / "run.json").write_bytes(mark)
+    first, second, *_ = sorted((place / "out" / "runs").iterdir())
+    mark = (second / "run.json").read_bytes()
+    (first / "run.json").write_bytes(mark)
     with pytest.raises(RunError, match="is not the run its name says"):
         carry_out(study, place / "out")
 
@@ -165,16 +165,16 @@ def test_a_folder_in_a_run_s_place_is_not_taken_for_it(place, study, made):
 def test_what_is_not_whole_is_made_again(place, study, made):
     """A run without its description, or with one that cannot be read, is kept elsewhere."""
     before = tables(place / "out")
-    one, two, *_ = sorted((place / "out" / "runs").iterdir())
-    (one / "run.json").unlink()
-    (two / "run.json").write_text('{"format"')
+    first, second, *_ = sorted((place / "out" / "runs").iterdir())
+    (first / "run.json").unlink()
+    (second / "run.json").write_text('{"format"')
     outcome = carry_out(study, place / "out")
-    assert [path.name for path in outcome.damaged] == [one.name, two.name]
+    assert [path.name for path in outcome.damaged] == [first.name, second.name]
     assert all((path / "jobs.parquet").is_file() for path in outcome.damaged)
-    assert (outcome.kept, outcome.failed) == (10, ())
+    assert (outcome.existing, outcome.failed) == (10, ())
     assert tables(place / "out") == before
-    (one / "run.json").unlink()
-    assert carry_out(study, place / "out").damaged[0].name.startswith(f"{one.name}-")
+    (first / "run.json").unlink()
+    assert carry_out(study, place / "out").damaged[0].name.startswith(f"{first.name}-")
 
 
 def test_nobody_begins_before_the_tables_are_written(place, study):
@@ -188,7 +188,7 @@ def test_nobody_begins_before_the_tables_are_written(place, study):
     assert (first.name.startswith("few-four-easy-actual-s1-"), len(others)) == (True, 11)
     about = load_run(first).about
     assert (about["arguments"]["dispatcher"], about["settings"]["seed"]) == ("EASY", 1)
-    assert carry_out(study, place / "out").kept == 12
+    assert carry_out(study, place / "out").existing == 12
 
 
 def test_what_a_killed_campaign_left_is_cleared(place, study):
@@ -222,14 +222,14 @@ def test_no_link_is_followed(place, study, name, described):
 
 def test_a_run_that_is_a_link_is_not_replaced(place, study):
     """Neither are other files moved out of its target."""
-    one = replace(study, seeds=(1,))
-    carry_out(one, place / "out")
+    single = replace(study, seeds=(1,))
+    carry_out(single, place / "out")
     run = next((place / "out" / "runs").iterdir())
     run.rename(place / "elsewhere")
     (place / "elsewhere" / "notes").write_text("mine")
     run.symlink_to(place / "elsewhere")
     before = {path.name: path.read_bytes() for path in (place / "elsewhere").iterdir()}
-    assert len(carry_out(one, place / "out", again=True).failed) == 1
+    assert len(carry_out(single, place / "out", again=True).failed) == 1
     assert {p.name: p.read_bytes() for p in (place / "elsewhere").iterdir()} == before
 
 
@@ -268,12 +268,12 @@ def test_a_campaign_killed_at_its_beginning_goes_on(place, study):
 
 def test_a_run_that_was_being_replaced_is_given_back(place, study, monkeypatch):
     """Killed after the old run was renamed, and before the new one took its place."""
-    one = replace(study, seeds=(1,))
-    carry_out(one, place / "out")
+    single = replace(study, seeds=(1,))
+    carry_out(single, place / "out")
     before = {path.name for path in (place / "out" / "runs").iterdir()}
     run = next((place / "out" / "runs").iterdir())
     run.rename(run.with_name(f".partial-{uuid4().hex}-{run.name}.old"))
-    assert carry_out(one, place / "out").kept == 4
+    assert carry_out(single, place / "out").existing == 4
     assert {path.name for path in (place / "out" / "runs").iterdir()} == before
 
 
@@ -285,7 +285,17 @@ def test_killed_and_resumed_is_as_if_nothing_had_been(place, study):
     (place / "log.swf").write_text(swf(400, gap=35))
     study = load_study(place / "study.toml")
     carry_out(study, place / "whole")
-    argv = [sys.executable, "-c", COMMAND, "compare", "study.toml", "--out", "cut", "--jobs", "2"]
+    argv = [
+        sys.executable,
+        "-c",
+        COMMAND,
+        "compare",
+        "study.toml",
+        "--out",
+        "cut",
+        "--workers",
+        "2",
+    ]
     cut = place / "cut"
     # While the first runs are made, and once a run is there.
     for sign in (".work/*/*", "runs/*"):
@@ -296,7 +306,7 @@ def test_killed_and_resumed_is_as_if_nothing_had_been(place, study):
     made = len(list((cut / "runs").iterdir()))
     assert 0 < made < 12
     outcome = carry_out(study, cut)
-    assert outcome.kept >= made
+    assert outcome.existing >= made
     assert outcome.failed == ()
     assert tables(cut) == tables(place / "whole")
     both = [
@@ -326,7 +336,7 @@ class Killer:
 def workers():
     """Return the processes that carry out runs for this one."""
     own = [path.read_text().split() for path in Path("/proc/self/task").glob("*/children")]
-    lines = [Path(f"/proc/{child}/cmdline").read_bytes() for some in own for child in some]
+    lines = [Path(f"/proc/{child}/cmdline").read_bytes() for children in own for child in children]
     return [line for line in lines if b"popen_loky_posix" in line]
 
 
@@ -374,28 +384,28 @@ def test_a_file_system_without_locks_is_said_as_what_it_is(place, study, monkeyp
 
 def test_runs_are_made_again_when_asked(place, study):
     """Also under another label; what else lies in their folders stays."""
-    one = replace(study, seeds=(1,))
-    carry_out(one, place / "out")
+    single = replace(study, seeds=(1,))
+    carry_out(single, place / "out")
     folder = next((place / "out" / "runs").iterdir())
     (folder / "notes").write_text("mine")
     before = folder.stat().st_ino
-    renamed = tuple(Choice(f"{one.label}2", one.spec) for one in study.dispatchers)
-    other = replace(one, dispatchers=renamed)
-    other = replace(other, baseline=replace(one.baseline, dispatcher=None, predictor="W"))
+    renamed = tuple(LabelledSpec(f"{single.label}2", single.spec) for single in study.dispatchers)
+    other = replace(single, dispatchers=renamed)
+    other = replace(other, baseline=replace(single.baseline, dispatcher=None, predictor="W"))
     outcome = carry_out(other, place / "out", again=True)
-    assert (outcome.kept, outcome.failed, len(outcome.folders)) == (0, (), 4)
+    assert (outcome.existing, outcome.failed, len(outcome.folders)) == (0, (), 4)
     assert folder.stat().st_ino != before
     assert (folder / "notes").read_text() == "mine"
 
 
 def test_an_equal_run_is_not_replaced(place, study):
     """Its folder is never away, whoever else makes the same run: tables may be reading it."""
-    one = replace(study, seeds=(1,))
-    carry_out(one, place / "out")
-    task = tasks_of(one)[0]
+    single = replace(study, seeds=(1,))
+    carry_out(single, place / "out")
+    task = tasks_of(single)[0]
     folder = place / "out" / "runs" / task.name
     (place / "work").mkdir()
-    where = Place(runs=folder.parent, work=place / "work")
+    where = RunTarget(runs=folder.parent, work=place / "work")
     before = folder.stat().st_ino
     assert work_on(task, where, None).error is None
     assert folder.stat().st_ino == before
@@ -413,7 +423,7 @@ def test_a_moved_log_and_another_working_directory_are_the_same_runs(
     (place / "sub" / "study.toml").write_text(text)
     (place / "sub" / "fifo").write_text("a file")
     monkeypatch.chdir(place / "sub")
-    assert carry_out(load_study("study.toml"), place / "out").kept == 12
+    assert carry_out(load_study("study.toml"), place / "out").existing == 12
 
 
 def test_a_model_file_is_a_predictor_of_a_study(place, read):
@@ -463,7 +473,7 @@ def test_a_checkpoint_outlives_a_run_that_cannot_be_saved(place, study, monkeypa
     """A full disk used to lose both; the next call goes on from the last state."""
     from cpsched.study import worker
 
-    one = replace(
+    single = replace(
         study,
         seeds=(1,),
         dispatchers=study.dispatchers[:1],
@@ -476,14 +486,14 @@ def test_a_checkpoint_outlives_a_run_that_cannot_be_saved(place, study, monkeypa
 
     with monkeypatch.context() as patched:
         patched.setattr(worker, "save_run", full)
-        outcome = carry_out(one, place / "out", checkpoint=keep)
+        outcome = carry_out(single, place / "out", checkpoint=keep)
     assert "No space left" in outcome.failed[0].error
     assert keep.path.exists()
-    assert carry_out(one, place / "out", checkpoint=keep).failed == ()
+    assert carry_out(single, place / "out", checkpoint=keep).failed == ()
     assert not keep.path.exists()
-    carry_out(one, place / "whole")
-    made, whole = (next((place / name / "runs").iterdir()) for name in ("out", "whole"))
-    assert (made / "jobs.parquet").read_bytes() == (whole / "jobs.parquet").read_bytes()
+    carry_out(single, place / "whole")
+    made, complete = (next((place / name / "runs").iterdir()) for name in ("out", "whole"))
+    assert (made / "jobs.parquet").read_bytes() == (complete / "jobs.parquet").read_bytes()
 
 
 def test_runs_that_are_given_up_are_no_warning(place, study, monkeypatch):

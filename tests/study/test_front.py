@@ -39,8 +39,8 @@ def test_a_difference_within_the_noise_does_not():
 
 
 def test_one_run_each_is_taken_as_it_is():
-    one, other = repeated("a", (100.0, 50.0, 10.0)), repeated("b", (100.0, 50.0, 9.9))
-    assert fronts([one, other]) == [False, True]
+    first, second = repeated("a", (100.0, 50.0, 10.0)), repeated("b", (100.0, 50.0, 9.9))
+    assert fronts([first, second]) == [False, True]
 
 
 def test_weeks_that_do_not_agree_keep_a_run_on_the_front():

@@ -5,7 +5,7 @@ import pytest
 from tiny import jobs
 
 from cpsched import systems
-from cpsched.study.inferred_system import machine_of
+from cpsched.study.inferred_system import infer_system
 from cpsched.systems.mapping import fit
 from cpsched.util.types import MISSING
 
@@ -17,31 +17,31 @@ def log(*rows, header=(), starts=None, layout="processors", **columns):
 
 def made(workload):
     """Return the assumed machine, on which all jobs of the log can run."""
-    found = machine_of(workload)
-    assert not found.known
-    system = systems.parse(found.system, where="machine")
+    inferred = infer_system(workload)
+    assert not inferred.known
+    system = systems.parse(inferred.system, where="machine")
     assert not fit(workload, system).rejected
-    return system.total.tolist(), found.said[0]
+    return system.total.tolist(), inferred.remarks[0]
 
 
 def test_the_header_says_how_large_it_is():
-    total, said = made(log((0, 4, 9), header=[("MaxNodes", "16"), ("MaxProcs", "64 (usually)")]))
-    assert (total, said[:38]) == ([64], "64 processors, as the log's header say")
+    total, remark = made(log((0, 4, 9), header=[("MaxNodes", "16"), ("MaxProcs", "64 (usually)")]))
+    assert (total, remark[:38]) == ([64], "64 processors, as the log's header say")
 
 
 def test_or_the_most_that_was_in_use_at_once():
     """Also where the header is below what one job had."""
     rows = [(0, 3, 10), (0, 4, 10), (0, 5, 10)]
-    total, said = made(log(*rows, starts=[0, 5, 10], header=[("MaxProcs", "4")]))
+    total, remark = made(log(*rows, starts=[0, 5, 10], header=[("MaxProcs", "4")]))
     assert total == [9]
-    assert said.startswith("9 processors, the most in use at once")
+    assert remark.startswith("9 processors, the most in use at once")
 
 
 def test_or_the_load():
     """Eighty core-seconds in ten seconds are four fifths of ten cores."""
-    total, said = made(log((0, 4, 10), (10, 4, 10)))
+    total, remark = made(log((0, 4, 10), (10, 4, 10)))
     assert total == [10]
-    assert "on which the jobs would be 80 % of the machine" in said
+    assert "on which the jobs would be 80 % of the system" in remark
 
 
 def test_nodes_hold_the_largest_unit_of_each_kind():
@@ -50,15 +50,17 @@ def test_nodes_hold_the_largest_unit_of_each_kind():
         (0, 2, 10), (0, 1, 10), starts=[0, 0], layout="units", resources=("core", "gpu"),
         request=np.array([[4, 1], [8, 0]]),
     )  # fmt: skip
-    total, said = made(workload)
+    total, remark = made(workload)
     assert total == [16, 2]
-    assert said == "2 nodes with 8 core and 1 gpu, the most in use at once by the log's own starts"
+    assert (
+        remark == "2 nodes with 8 core and 1 gpu, the most in use at once by the log's own starts"
+    )
 
 
 def test_a_known_log_runs_on_its_machine():
     workload = log((0, 2, 10)).with_columns(title="KTH-SP2-1996-2.1-cln")
-    assert machine_of(workload).system == "kth-sp2"
-    assert not machine_of(workload.with_columns(title="kth-sp2x")).known
+    assert infer_system(workload).system == "kth-sp2"
+    assert not infer_system(workload.with_columns(title="kth-sp2x")).known
 
 
 @pytest.mark.shared
@@ -66,4 +68,4 @@ def test_a_known_log_runs_on_its_machine():
 def test_real_logs_find_a_machine(shared, name):
     from cpsched import logs
 
-    assert machine_of(logs.read(shared / "traces" / name)).known
+    assert infer_system(logs.read(shared / "traces" / name)).known

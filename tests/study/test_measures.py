@@ -39,15 +39,15 @@ def tables_of(*summaries, allocators=(), **counts):
     rows = [
         {"workload": "w", "system": "s", "dispatcher": f"d{at}", "predictor": "requested",
          "allocator": allocators[at] if allocators else "best-fit", "repetitions": 1,
-         "simulated": 9, "rejected": 0, "killed": 0, **counts, **figures_of(one)}
-        for at, one in enumerate(summaries)
+         "simulated": 9, "rejected": 0, "killed": 0, **counts, **figures_of(content)}
+        for at, content in enumerate(summaries)
     ]  # fmt: skip
     none = Rows.of([])
     tables = SimpleNamespace(
         results=SimpleNamespace(by_group=False), summary=Rows.of(rows), classes=none, sizes=none,
         differences=none, gains=none, timing=none,
     )  # fmt: skip
-    return {one.title: one.table for one in readable(tables)["summary"]}
+    return {content.title: content.table for content in readable(tables)["summary"]}
 
 
 def heads(table):
@@ -56,22 +56,22 @@ def heads(table):
 
 def test_measures_become_columns():
     """Means and deviations; a machine without switches has none of their columns."""
-    found = figures_of(summary(placement=PLACEMENT))
-    assert found["fragmentation_mean"] == 2.4
-    assert found["spread_std"] == 36.0
-    assert found["utilization_core"] == 0.4565
-    assert not [name for name in found if "switch" in name]
+    figures = figures_of(summary(placement=PLACEMENT))
+    assert figures["fragmentation_mean"] == 2.4
+    assert figures["spread_std"] == 36.0
+    assert figures["utilization_core"] == 0.4565
+    assert not [name for name in figures if "switch" in name]
     switches = {"lowest_common_switch": {"mean": 1.0, "std": 0.5}}
-    found = figures_of(summary(placement={**PLACEMENT, **switches}))
-    assert found["lowest_common_switch_mean"] == 1.0
+    figures = figures_of(summary(placement={**PLACEMENT, **switches}))
+    assert figures["lowest_common_switch_mean"] == 1.0
     with pytest.raises(ValueError, match="'x' is not a number"):
         figures_of(summary(makespan_s="x"))
 
 
 def test_placement_is_a_table_where_a_machine_has_nodes():
     """None on pools."""
-    found = tables_of(summary(placement=PLACEMENT))
-    table = found["placement of jobs"]
+    tables = tables_of(summary(placement=PLACEMENT))
+    table = tables["placement of jobs"]
     assert table.caption == "allocator: best-fit"
     assert {"fragmentation", "span nodes, deviation"} <= set(heads(table))
     assert "placement of jobs" not in tables_of(summary())
@@ -79,27 +79,32 @@ def test_placement_is_a_table_where_a_machine_has_nodes():
 
 def test_columns_nobody_has_are_left_out():
     """GPUs where there are none, a steady window where there is none, users and lost work."""
-    found = tables_of(summary(steady_utilization={"core": None}))
-    table = found["the machine"]
-    assert not {"gpu use", "core use, steady", "node use"} & set(heads(table))
+    tables = tables_of(summary(steady_utilization={"core": None}))
+    table = tables["the system"]
+    assert not {"gpu utilization", "core utilization, steady", "node utilization"} & set(
+        heads(table)
+    )
     assert heads(table)[-2:] == ["p99.9 wait", "max wait"]
-    assert not {"mean wait of users", "work lost"} & set(found)
+    assert not {"mean wait of users", "work lost"} & set(tables)
 
 
 def test_lost_work_is_a_table_where_there_is_some():
     """In all rows then, and why; also where jobs were only killed."""
-    some = summary(restarts={"jobs": 2, "starts_cut_short": 3}, lost=LOST)
-    columns = {one.header: one.values for one in tables_of(some, summary())["work lost"].columns}
+    lossy = summary(restarts={"jobs": 2, "starts_cut_short": 3}, lost=LOST)
+    columns = {
+        column.header: column.values for column in tables_of(lossy, summary())["work lost"].columns
+    }
     assert columns["starts cut short"] == (3, 0)
     assert columns["lost, requeued"] == (1.25, 0.0)
     assert columns["lost, restarting"] == (0.2, 0.0)
     assert columns["goodput"] == (40.0, 40.0)
     columns = {
-        one.header: one.values for one in tables_of(summary(), killed=7)["work lost"].columns
+        column.header: column.values
+        for column in tables_of(summary(), killed=7)["work lost"].columns
     }
     assert columns["killed"] == (7,)
 
 
 def test_allocators_that_differ_are_a_column():
-    found = tables_of(summary(), summary(), allocators=["first-fit", None])
-    assert found["wait"].columns[2].cells() == ["first-fit", "-"]
+    tables = tables_of(summary(), summary(), allocators=["first-fit", None])
+    assert tables["wait"].columns[2].cells() == ["first-fit", "-"]

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from cpsched.study import Choice, carry_out
+from cpsched.study import LabelledSpec, carry_out
 from cpsched.study.task import tasks_of
-from cpsched.study.worker import Place, work_on
+from cpsched.study.worker import RunTarget, work_on
 
 pytestmark = pytest.mark.slow
 
@@ -30,18 +30,20 @@ def own(place, study, monkeypatch):
     name = f"own_code_{place.name.replace('-', '_')}"
     (place / f"{name}.py").write_text(OWN.format(helper=f"{name}_helper"))
     (place / f"{name}_helper.py").write_text("SIGN = 1\n")
-    spec = f"easy:priority={name}:Own"
+    spec = f"easy:order={name}:Own"
     yield replace(
         study,
-        dispatchers=(Choice("FIFO", "fifo"), Choice("Own", spec)),
-        workloads=tuple(replace(one, predictors=one.predictors[:1]) for one in study.workloads),
+        dispatchers=(LabelledSpec("FIFO", "fifo"), LabelledSpec("Own", spec)),
+        workloads=tuple(
+            replace(workload, predictors=workload.predictors[:1]) for workload in study.workloads
+        ),
         seeds=(1,),
     )
     _forget(name)
 
 
 def _forget(name):
-    for module in [one for one in sys.modules if one.startswith(name)]:
+    for module in [module_name for module_name in sys.modules if module_name.startswith(name)]:
         del sys.modules[module]
 
 
@@ -52,12 +54,12 @@ def _name(study):
 def test_changed_own_code_is_run_again(place, own):
     """It used to be 'already done', with the old result."""
     out = place / "out"
-    assert carry_out(own, out).kept == 0
-    assert carry_out(own, out).kept == 2
+    assert carry_out(own, out).existing == 0
+    assert carry_out(own, out).existing == 2
     (place / f"{_name(own)}_helper.py").write_text("SIGN = -1\n")
     _forget(_name(own))
     outcome = carry_out(own, out)
-    assert (outcome.kept, outcome.failed, outcome.unknown) == (1, (), ())
+    assert (outcome.existing, outcome.failed, outcome.unknown) == (1, (), ())
     starts = {(path / "jobs.parquet").read_bytes() for path in (out / "runs").glob("*own*")}
     assert len(starts) == 2
 
@@ -67,9 +69,9 @@ def test_unknown_code_is_run_every_time(place, own):
     (place / f"{_name(own)}_helper.py").write_text("exec('SIGN = 1')\n")
     for _ in range(2):
         outcome = carry_out(own, out)
-        assert (outcome.kept, outcome.failed) in (((0, ())), (1, ()))
+        assert (outcome.existing, outcome.failed) in (((0, ())), (1, ()))
         assert "_helper.py runs text as code (exec) in line 1" in outcome.unknown[0]
-    assert outcome.kept == 1
+    assert outcome.existing == 1
     assert len(list((out / "runs").iterdir())) == 2
 
 
@@ -80,7 +82,7 @@ def test_a_worker_with_other_code_does_not_make_the_run(place, own):
     _forget(_name(own))
     (place / "work").mkdir()
     (place / "runs").mkdir()
-    done = work_on(task, Place(runs=place / "runs", work=place / "work"), None)
+    done = work_on(task, RunTarget(runs=place / "runs", work=place / "work"), None)
     assert "not those with which the study began; start it again" in done.error
     assert not list((place / "runs").iterdir())
 

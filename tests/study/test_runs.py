@@ -47,8 +47,8 @@ def test_everything_is_read_back(simulated, tmp_path):
     for name in ("start", "end", "outcome", *estimates):
         assert np.array_equal(getattr(back, name), getattr(simulated.schedule, name)), name
     for name in type(back.segments).__slots__:
-        found, written = (getattr(s.segments, name) for s in (back, simulated.schedule))
-        assert np.array_equal(found, written), name
+        read, written = (getattr(s.segments, name) for s in (back, simulated.schedule))
+        assert np.array_equal(read, written), name
     assert back.workload.digest() == simulated.schedule.workload.digest()
     assert back.system.digest() == simulated.schedule.system.digest()
     assert back.rejected == simulated.schedule.rejected
@@ -106,7 +106,7 @@ def test_equal_runs_differ_in_timing_alone(tmp_path):
 def test_existing_folders_are_refused(simulated, tmp_path):
     """A run is only replaced when asked to; anything else never."""
     save_run(simulated, tmp_path / "r")
-    with pytest.raises(RunError, match="exists; name another folder, or add --overwrite"):
+    with pytest.raises(RunError, match="exists; name another folder, or add --force"):
         save_run(simulated, tmp_path / "r")
     save_run(simulated, tmp_path / "r", overwrite=True)
     other = tmp_path / "precious"
@@ -147,20 +147,20 @@ def test_what_a_killed_run_left_does_not_disturb(simulated, tmp_path):
 
 def test_a_run_is_whole_on_the_disk_before_it_has_its_name(simulated, tmp_path, monkeypatch):
     """Else a power failure may leave a name in front of empty files."""
-    said, fsync, rename = [], os.fsync, Path.rename
+    calls, fsync, rename = [], os.fsync, Path.rename
 
     def synced(handle):
-        said.append(Path(f"/proc/self/fd/{handle}").readlink().name)
+        calls.append(Path(f"/proc/self/fd/{handle}").readlink().name)
         fsync(handle)
 
     def renamed(path, target):
-        said.append(f"-> {target.name}")
+        calls.append(f"-> {target.name}")
         return rename(path, target)
 
     monkeypatch.setattr(os, "fsync", synced)
     monkeypatch.setattr(Path, "rename", renamed)
     save_run(simulated, tmp_path / "r")
-    *before, partial, name, parent = said
+    *before, partial, name, parent = calls
     assert set(before) >= FILES
     assert partial.endswith("-r")
     assert (name, parent) == ("-> r", tmp_path.name)
@@ -213,7 +213,7 @@ def test_a_folder_with_some_run_json_is_not_a_run(simulated, tmp_path):
     """The name of a file does not make somebody's folder ours."""
     (tmp_path / "r").mkdir()
     (tmp_path / "r" / "run.json").write_text('{"my": "marathon"}')
-    with pytest.raises(RunError, match="is not a run, so --overwrite does not replace it"):
+    with pytest.raises(RunError, match="is not a run, so --force does not replace it"):
         save_run(simulated, tmp_path / "r", overwrite=True)
     assert (tmp_path / "r" / "run.json").read_text() == '{"my": "marathon"}'
 
@@ -317,8 +317,8 @@ def test_files_that_contradict_each_other_are_found(simulated, tmp_path, edit, s
     assert contradictions(load_run(tmp_path / "r")) == []
     edit(tmp_path / "r")
     resign(tmp_path / "r")
-    (found,) = contradictions(load_run(tmp_path / "r"))
-    assert found.startswith(sentence)
+    (contradiction,) = contradictions(load_run(tmp_path / "r"))
+    assert contradiction.startswith(sentence)
 
 
 @pytest.mark.parametrize(
@@ -346,7 +346,7 @@ def test_what_is_wrong_with_a_file_is_said_in_words(simulated, tmp_path, name, c
     if name != "run.json":
         resign(tmp_path / "r")
     expected = re.escape(f"{path} is damaged: {message}")
-    with pytest.raises(RunError, match=f"{expected}.*; simulate again with --overwrite$"):
+    with pytest.raises(RunError, match=f"{expected}.*; simulate again with --force$"):
         load_run(tmp_path / "r")
 
 

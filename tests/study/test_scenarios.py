@@ -75,11 +75,11 @@ def study(folder, **more):
 
 
 def test_words_become_scenarios():
-    one = scenario("add-nodes group=gpu,count=10;  set bf_window=2880;predictor last")
-    assert one.label == "add-nodes group=gpu,count=10- set bf_window=2880- predictor last"
-    assert one.changes == ("add-nodes:count=10,group=gpu",)
-    assert one.settings == ("bf_window=2880",)
-    assert one.predictor == "last"
+    parsed = scenario("add-nodes group=gpu,count=10;  set bf_window=2880;predictor last")
+    assert parsed.label == "add-nodes group=gpu,count=10- set bf_window=2880- predictor last"
+    assert parsed.changes == ("add-nodes:count=10,group=gpu",)
+    assert parsed.settings == ("bf_window=2880",)
+    assert parsed.predictor == "last"
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,9 @@ def test_scenarios_are_compared_with_the_baseline_for_everybody(folder):
         *("all", "queue", "account", "user", "length", "size", "GPU"),
     }
     for kind in ("queue", "account", "user", "length", "size", "GPU"):
-        assert sum(row["jobs"] for (one, _), row in kinds.items() if one == kind) == 240
+        assert (
+            sum(row["jobs"] for (other_kind, _), row in kinds.items() if other_kind == kind) == 240
+        )
     # Jobs with GPUs gain, those of the other queue are where they were.
     assert kinds["GPU", "yes"]["difference"] < 0
     assert kinds["GPU", "yes"]["difference_high"] < 0
@@ -176,14 +178,14 @@ def test_scenarios_are_compared_with_the_baseline_for_everybody(folder):
     # Of the dropped user's jobs nothing is said.
     dropped = {row["group"] for row in tables.gains.rows() if row["dispatcher"] == "without u1"}
     assert "u1" not in dropped
-    told = conclusions(tables)
+    sentences = conclusions(tables)
     names = [name for name in runs if name != BASELINE]
-    assert told[0].startswith(f"Of {len(names)} scenarios, gpus shortens the mean wait most: ")
-    assert [line.partition(":")[0] for line in told[1:-1]] == names
-    assert told[-1].startswith("The repetitions confirm this for the jobs of this log; the")
+    assert sentences[0].startswith(f"Of {len(names)} scenarios, gpus shortens the mean wait most: ")
+    assert [line.partition(":")[0] for line in sentences[1:-1]] == names
+    assert sentences[-1].startswith("The repetitions confirm this for the jobs of this log; the")
     assert re.match(
         r"gpus: mean wait .* instead of .* less, 95 % interval .* longest wait .* for account bio",
-        told[1],
+        sentences[1],
     )
     assert (folder / "out").is_dir()
 
@@ -197,7 +199,7 @@ def test_one_run_each_has_no_verdict_however_many_days_the_log_has(folder):
     assert {row["verdict"] for row in rows} <= {"one run", "equal"}
     (jobs,) = (row for row in tables.gains.rows() if (row["kind"], row["group"]) == ("GPU", "yes"))
     assert jobs["difference_high"] < 0
-    assert conclusions(tables, "--seeds 5")[-1].endswith("repeat with --seeds 5 to confirm.")
+    assert conclusions(tables, "--repeat 5")[-1].endswith("use --repeat 5 to confirm.")
 
 
 def test_shorter_waits_are_not_a_gift_of_jobs_that_end_early_or_never_run(folder):
@@ -209,12 +211,12 @@ def test_shorter_waits_are_not_a_gift_of_jobs_that_end_early_or_never_run(folder
         scenario(f"max-time short={limit}"), scenario("remove-nodes group=thin,count=1"),
     ]  # fmt: skip
     carry_out(what_if(study(folder), scenarios, folder / "out"), folder / "out")
-    told = conclusions(make_tables(folder / "out"))
+    sentences = conclusions(make_tables(folder / "out"))
     log = logs.read(folder / "log.parquet")
     on_gpus = log.request[:, 1] > 0
     late = (~on_gpus & (log.runtime > limit)).sum() / 240
     wide = (~on_gpus & (log.units > 2)).sum() / 240
-    cap, fewer = (line for line in told if line.startswith(("max-time", "remove-nodes")))
+    cap, fewer = (line for line in sentences if line.startswith(("max-time", "remove-nodes")))
     assert (
         f"; {100 * late:.1f} % of the jobs are stopped at their time limit instead of 0.0 %" in cap
     )
@@ -230,9 +232,11 @@ def test_what_changes_nothing_is_said_to(folder):
     assert conclusions(tables) == [
         "cap-request 9-0: changes nothing, no job waits longer or shorter.",
         "One run each confirms no difference, because moving submits by seconds can change as much:"
-        " repeat with several seeds to confirm.",
+        " use several repetitions to confirm.",
     ]
-    (whom,) = (one.table for one in readable(tables)["gains"] if one.title.startswith(GAINS))
+    (whom,) = (
+        titled.table for titled in readable(tables)["gains"] if titled.title.startswith(GAINS)
+    )
     columns = {column.header: column.values for column in whom.columns}
     assert "interval" not in columns
     assert set(columns["verdict"]) == {"equal"}
@@ -243,8 +247,10 @@ def test_jobs_of_the_beginning_are_run_and_not_asked_about(folder):
     carry_out(what_if(base, [scenario("scale-load 1.1")], folder), folder / "out")
     tables = make_tables(folder / "out")
     assert {row["simulated"] for row in tables.summary.rows()} == {240, 264}
-    whole = next(row for row in tables.gains.rows() if row["kind"] == "all")
-    assert whole["jobs"] == int((logs.read(folder / "log.parquet").submit >= 4 * DAY).sum()) < 240
+    all_jobs = next(row for row in tables.gains.rows() if row["kind"] == "all")
+    assert (
+        all_jobs["jobs"] == int((logs.read(folder / "log.parquet").submit >= 4 * DAY).sum()) < 240
+    )
     assert (
         "Only jobs submitted from 345600 on are compared; tables of whole runs include all."
         in conclusions(tables)
@@ -287,7 +293,7 @@ def test_a_study_file_can_say_the_same(folder):
     assert not outcome.failed
     own = what_if(study(folder), [scenario("gpus: add-nodes group=gpu,count=1")], folder / "out")
     # They are the same runs.
-    assert carry_out(own, folder / "out").kept == 2
+    assert carry_out(own, folder / "out").existing == 2
 
 
 def test_two_scenarios_of_one_name_are_refused(folder):
@@ -296,7 +302,7 @@ def test_two_scenarios_of_one_name_are_refused(folder):
         what_if(study(folder), two, folder)
     with pytest.raises(ConfigError, match="set applies to the baseline's dispatcher"):
         what_if(study(folder), [scenario("x: dispatcher fifo; set backfill=sjf")], folder)
-    with pytest.raises(ConfigError, match="needs --policy"):
+    with pytest.raises(ConfigError, match="needs --slurm-policy"):
         what_if(study(folder), [scenario("x: set qos.a.Priority=4")], folder)
 
 
@@ -324,7 +330,7 @@ def test_values_of_a_policy_are_changed():
     policy = edited(policy_file.parse(POLICY), edits)
     assert policy.qos["normal"].limits == {"MaxJobsPU": 8, "GrpTRES": {"cpu": 100}}
     assert policy.licenses == {"matlab": 9}
-    assert [one.shares for one in policy.associations] == [7, 3]
+    assert [association.shares for association in policy.associations] == [7, 3]
     assert policy.partitions["short"].job_factor == 5
     longer = edited(policy, ["qos.normal.MaxJobsPerUser=7"])
     assert longer.qos["normal"].limits["MaxJobsPU"] == 7
@@ -362,10 +368,10 @@ def test_values_that_a_policy_has_not(edit, message):
     ],
 )
 def test_options_that_slurm_does_not_have(folder, setting, message):
-    one = study(folder)
-    own = replace(one.dispatchers[0], spec="slurm")
+    baseline = study(folder)
+    own = replace(baseline.dispatchers[0], spec="slurm")
     with pytest.raises(ConfigError, match=re.escape(f"set {setting}: {message}")) as caught:
-        what_if(replace(one, dispatchers=(own,)), [scenario(f"set {setting}")], folder)
+        what_if(replace(baseline, dispatchers=(own,)), [scenario(f"set {setting}")], folder)
     assert len(str(caught.value)) < 200
 
 

@@ -6,23 +6,23 @@ from types import SimpleNamespace
 import pytest
 
 from cpsched.report.findings import Against, Change, Claim
-from cpsched.report.overviews import Overview
+from cpsched.report.overview import Overview
 from cpsched.report.sentences import conclusions, findings
 from cpsched.study import Baseline
-from cpsched.study.comparisons import COLUMNS, Difference, key_of
+from cpsched.study.comparisons import COLUMNS, MetricDifference, key_of
 from cpsched.study.verdicts import EQUAL, HIGHER, LOWER, ONE_RUN, THIS_LOG, UNCLEAR, UNKNOWN
 
 #: Of easy: mean bounded slowdown, longest wait and mean wait in seconds.
 BASE = {"bounded_slowdown_mean": 20.0, "wait_max_s": 14_400.0, "wait_mean_s": 3600.0}
 
 
-def against(who, slowdown, longest, wait=3600.0, *, place="log", sure=None, **more):
+def against(who, slowdown, longest, wait=3600.0, *, case="log", sure=None, **more):
     """Return the rows of a run against easy; ``sure`` has the verdict of slowdown and tail."""
     rows = []
     for (figure, base), value in zip(BASE.items(), (slowdown, longest, wait), strict=True):
         row = dict.fromkeys(COLUMNS) | {
-            "workload": place, "system": "machine", "dispatcher": who, "predictor": "requested",
-            "base_workload": place, "base_system": "machine", "base_dispatcher": "easy",
+            "workload": case, "system": "machine", "dispatcher": who, "predictor": "requested",
+            "base_workload": case, "base_system": "machine", "base_dispatcher": "easy",
             "base_predictor": "requested", "class": "all", "figure": figure, "value": value,
             "base_value": base, "ratio": value / base if value else None,
             "verdict": sure or ONE_RUN,
@@ -57,22 +57,22 @@ def tables(*runs, knowing=(), front=(), behind=(), counts=None, reproduced=None)
         | dict(zip(("workload", "system", "dispatcher", "predictor"), key, strict=True))
         | COUNTS
         | (counts or {}).get(key[2], {})
-        for key in (Difference(row).key for row in rows)
+        for key in (MetricDifference(row).key for row in rows)
     }
     for row in rows:
-        base = Difference(row).base_key
+        base = MetricDifference(row).base_key
         names = dict(zip(("workload", "system", "dispatcher", "predictor"), base, strict=True))
         about.setdefault(base, {"knows_runtimes": False, "on_front": None} | names | COUNTS)
     compared = {}
     for row in rows:
-        one = Difference(row)
+        one = MetricDifference(row)
         compared.setdefault(one.key, {})[one.figure] = one
     return SimpleNamespace(
         results=SimpleNamespace(
             baseline=Baseline(dispatcher="easy"),
             by_group=False,
             runs=[
-                SimpleNamespace(place=f"{one[0]} on {one[1]}", record={}, seed=0) for one in about
+                SimpleNamespace(case=f"{one[0]} on {one[1]}", record={}, seed=0) for one in about
             ],
         ),
         record=SimpleNamespace(
@@ -111,7 +111,7 @@ def test_one_run_each_is_no_proof_and_the_price_is_in_the_same_sentence():
         " confirmed).",
         "Every run with a noticeably lower slowdown has a longer maximum wait.",
         "One run each confirms no difference, because moving submits by seconds can change as much:"
-        " repeat with several seeds to confirm.",
+        " use several repetitions to confirm.",
     ]
 
 
@@ -131,7 +131,7 @@ def test_a_gain_has_its_interval_beside_it():
     assert said(sure) == [
         "a lowers the mean bounded slowdown of easy by 50 % (10.00 instead of 20.00, ×0.45 to"
         " 0.55); the longest wait is 20 % longer (4 h 48 min instead of 4 h).",
-        "Intervals are over the days of the log; on a machine whose queue never empties for weeks,"
+        "Intervals are over the days of the log; on a system whose queue never empties for weeks,"
         " they hold the truth less often than in 95 % of cases.",
     ]
     seeds = against("a", 10.0, 14_400.0 * 1.2, sure=LOWER + THIS_LOG)
@@ -148,7 +148,7 @@ def test_one_run_over_many_days_is_no_gain_either():
     run = against("a", 19.0, 14_400.0, days=100, daily_ratio_low=0.94, daily_ratio_high=0.96)
     first, second = said(run)
     assert first.startswith("In one run each, a has a lower mean bounded slowdown, 19.00 instead")
-    assert second.endswith("repeat with several seeds to confirm.")
+    assert second.endswith("use several repetitions to confirm.")
 
 
 def test_runs_that_were_not_repeated_have_no_front():
@@ -212,10 +212,10 @@ def test_a_loss_of_jobs_is_no_gain_and_another_allocator_is_named():
         " their time limit instead of 10.0 %."
     )
     placed = against(
-        "sure", 10.0, 14_400.0, sure=LOWER, allocator="consolidate", base_allocator="first-fit"
+        "sure", 10.0, 14_400.0, sure=LOWER, allocator="pack", base_allocator="first-fit"
     )
     assert said(placed)[0].endswith(
-        "; jobs are placed by consolidate instead of first-fit, which may be part of it."
+        "; jobs are placed by pack instead of first-fit, which may be part of it."
     )
 
 
@@ -266,9 +266,9 @@ def test_several_places_begin_with_all_of_them(monkeypatch):
     monkeypatch.setattr("cpsched.report.sentences.overview", lambda _: said)
     some = tables(
         against("sjf", 10.0, 14_400.0, sure=LOWER),
-        against("sjf", 15.0, 28_800.0, sure=LOWER, place="other"),
-        against("fifo", 40.0, 14_400.0, place="third"),
-        against("sjf", 5.0, 14_400.0, place="fourth"),
+        against("sjf", 15.0, 28_800.0, sure=LOWER, case="other"),
+        against("fifo", 40.0, 14_400.0, case="third"),
+        against("sjf", 5.0, 14_400.0, case="fourth"),
     )
     lines = conclusions(some)
     assert lines[0] == "On the whole: no."
@@ -286,7 +286,7 @@ def test_what_is_said_of_all_places_is_said_once(monkeypatch):
     """Once more behind the lines of the places, and in none of them."""
     monkeypatch.setattr("cpsched.report.sentences.overview", lambda _: Overview())
     some = [
-        against("sjf", slowdown, 14_400.0, sure=LOWER, place=place)
+        against("sjf", slowdown, 14_400.0, sure=LOWER, case=place)
         for place, slowdown in (("log", 10.0), ("other", 12.0))
     ]
     one, other, *shared = conclusions(tables(*some))
@@ -299,13 +299,11 @@ def test_a_record_that_is_not_reproduced_is_said_before_a_gain(monkeypatch):
     """On each log that it holds of."""
     monkeypatch.setattr("cpsched.report.sentences.overview", lambda _: Overview())
     some = [
-        against("sjf", slowdown, 14_400.0, sure=LOWER, place=place)
+        against("sjf", slowdown, 14_400.0, sure=LOWER, case=place)
         for place, slowdown in (("log", 10.0), ("other", 12.0))
     ]
     lines = conclusions(tables(*some, reproduced={"log": "closely", "other": "not"}))
-    unlike = (
-        "easy does not reproduce the record, so this is of the simulated machine, not the site."
-    )
+    unlike = "easy does not reproduce the recorded waits, so this is of the simulated system, not the site."
     assert [unlike in line for line in lines[:2]] == [False, True]
     assert lines[1].startswith(f"other on machine: {unlike} sjf lowers ")
 
@@ -328,7 +326,7 @@ def of_scenarios(sure=ONE_RUN, counts=None, **values):
     base = {f"base_{name}": value for name, value in names.items()} | {"base_dispatcher": "now"}
     runs = [
         SimpleNamespace(
-            key=("log", "machine", name, "requested"), place="log on machine", record={}, changes=()
+            key=("log", "machine", name, "requested"), case="log on machine", record={}, changes=()
         )
         for name in ("now", *values)
     ]
@@ -338,7 +336,9 @@ def of_scenarios(sure=ONE_RUN, counts=None, **values):
         gains=SimpleNamespace(rows=lambda: gains),
         compared={
             key_of(row): {
-                "wait_mean_s": Difference(row | base | {"figure": "wait_mean_s", "days": None})
+                "wait_mean_s": MetricDifference(
+                    row | base | {"figure": "wait_mean_s", "days": None}
+                )
             }
             for row in gains
         },

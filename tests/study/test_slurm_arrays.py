@@ -26,7 +26,7 @@ def jobs_of(folder):
 
 def test_runs_of_processes_of_this_machine_are_the_same(study, tmp_path):
     assert study("--out", "here")[0] == 0
-    code, _, err = study("--out", "there", "--on", "slurm-arrays:cluster=local")
+    code, _, err = study("--out", "there", "--executor", "slurm-arrays:cluster=local")
     assert (code, err) == (0, "")
     assert jobs_of(tmp_path / "there") == jobs_of(tmp_path / "here")
     assert not list((tmp_path / "there").glob(".work/*-*"))
@@ -50,7 +50,7 @@ def test_only_what_failed_runs_again(study, tmp_path, monkeypatch):
     )
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    words = ("-d", "breaks:Breaks", "--out", "out", "--on", "slurm-arrays:cluster=local")
+    words = ("-d", "breaks:Breaks", "--out", "out", "--executor", "slurm-arrays:cluster=local")
     code, _, err = study(*words)
     assert code == 1
     assert "not yet" in err
@@ -68,7 +68,7 @@ def test_as_an_array_of_a_real_slurm(study, private_slurm, tmp_path, monkeypatch
     for name, value in private_slurm.environment.items():
         monkeypatch.setenv(name, value)
     assert study("--out", "here")[0] == 0
-    code, _, err = study("--out", "there", "--on", "slurm-arrays:mem=1,time=5,at_once=2")
+    code, _, err = study("--out", "there", "--executor", "slurm-arrays:mem=1,time=5,at_once=2")
     assert (code, err) == (0, "")
     assert jobs_of(tmp_path / "there") == jobs_of(tmp_path / "here")
 
@@ -83,7 +83,7 @@ def test_as_an_array_of_a_real_slurm(study, private_slurm, tmp_path, monkeypatch
     ],
 )
 def test_bad_input_is_one_line(study, on, message):
-    code, _, err = study("--out", "out", "--on", on)
+    code, _, err = study("--out", "out", "--executor", on)
     assert code == 2
     assert message in err
     assert len(err.strip().splitlines()) == 1
@@ -91,9 +91,9 @@ def test_bad_input_is_one_line(study, on, message):
 
 def test_without_slurm_it_says_so(study, monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
-    code, _, err = study("--out", "out", "--on", "slurm-arrays")
+    code, _, err = study("--out", "out", "--executor", "slurm-arrays")
     assert code == 2
-    assert err.startswith("cpsched: --on: ")
+    assert err.startswith("cpsched: --executor: ")
 
 
 def test_a_job_that_left_the_queue_without_a_result_has_failed(tmp_path, monkeypatch):
@@ -108,7 +108,7 @@ def test_a_job_that_left_the_queue_without_a_result_has_failed(tmp_path, monkeyp
     job = Job()
     backend = SlurmArrays()
     backend._executor = lambda folder: SimpleNamespace(map_array=lambda carry, tasks: [job])
-    monkeypatch.setattr("cpsched.study.slurm_arrays._LOOK", 0)
+    monkeypatch.setattr("cpsched.study.slurm_arrays._POLL", 0)
     monkeypatch.setattr(
         "cpsched.study.slurm_arrays.subprocess.run",
         lambda *_, **__: SimpleNamespace(returncode=0, stdout="8_0\n"),

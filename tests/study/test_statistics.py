@@ -7,26 +7,26 @@ import pytest
 from scipy.stats import t
 from tiny import jobs
 
+from cpsched.study.inputs import jittered
 from cpsched.study.paired import Estimate, Sums, difference, over_days, ratio
-from cpsched.study.sources import jittered
 from cpsched.util.types import MISSING
 
 
 def test_a_ratio_and_its_interval_are_of_logarithms():
     """Ratios 1/2 and 2 have the mean 1; t(0.975, 1) = 12.706 and s / sqrt(2) = ln 2."""
-    found = ratio([1, 4], [2, 2])
-    assert found.mean == pytest.approx(1)
-    assert math.log(found.high) == pytest.approx(12.7062 * math.log(2), rel=1e-4)
-    assert found.low == pytest.approx(1 / found.high)
-    assert found.number == 2
+    estimate = ratio([1, 4], [2, 2])
+    assert estimate.mean == pytest.approx(1)
+    assert math.log(estimate.high) == pytest.approx(12.7062 * math.log(2), rel=1e-4)
+    assert estimate.low == pytest.approx(1 / estimate.high)
+    assert estimate.number == 2
 
 
 def test_a_difference_and_its_interval():
     """Differences 1, 2, 3: mean 2, s = 1, t(0.975, 2) = 4.3027."""
-    found = difference([11, 22, 33], [10, 20, 30])
-    assert found.mean == 2
-    assert found.high - 2 == pytest.approx(4.30265 / math.sqrt(3), rel=1e-4)
-    assert 2 - found.low == pytest.approx(found.high - 2)
+    estimate = difference([11, 22, 33], [10, 20, 30])
+    assert estimate.mean == 2
+    assert estimate.high - 2 == pytest.approx(4.30265 / math.sqrt(3), rel=1e-4)
+    assert 2 - estimate.low == pytest.approx(estimate.high - 2)
 
 
 def test_one_pair_has_no_interval_and_zeros_no_ratio():
@@ -68,9 +68,9 @@ def test_the_interval_is_that_of_a_mean_of_days():
     half = []
     for seed in range(50):
         values = np.random.default_rng(seed).normal(50, 8, size=343)
-        found, _ = over_days(_sums(values), _sums(np.zeros(343)))
-        assert found.high - found.mean == pytest.approx(found.mean - found.low)
-        half.append(found.high - found.mean)
+        estimate, _ = over_days(_sums(values), _sums(np.zeros(343)))
+        assert estimate.high - estimate.mean == pytest.approx(estimate.mean - estimate.low)
+        half.append(estimate.high - estimate.mean)
     freedom = round(0.4 * 343 ** (2 / 3))
     assert np.mean(half) == pytest.approx(t(freedom).ppf(0.975) * 8 / math.sqrt(343), rel=0.05)
 
@@ -79,16 +79,16 @@ def test_days_with_more_jobs_weigh_more():
     """A mean over jobs, not over days."""
     values = Sums(np.array([90.0, *[1.0] * 9]), np.array([9.0, *[1.0] * 9]))
     base = Sums(np.ones(10), np.ones(10))
-    found, _ = over_days(values, base)
-    assert found.mean == pytest.approx(99 / 18 - 1)
+    estimate, _ = over_days(values, base)
+    assert estimate.mean == pytest.approx(99 / 18 - 1)
 
 
 def test_both_dispatchers_see_the_same_days():
     """Twice the wait on every day is a ratio of 2 for sure, however much the days differ."""
     values = np.random.default_rng(1).uniform(1, 100, size=20)
-    _, found = over_days(_sums(2 * values), _sums(values))
-    assert found.low == pytest.approx(2)
-    assert found.high == pytest.approx(2)
+    _, estimate = over_days(_sums(2 * values), _sums(values))
+    assert estimate.low == pytest.approx(2)
+    assert estimate.high == pytest.approx(2)
 
 
 @pytest.mark.parametrize(("days", "number"), [(8, None), (9, 9), (57, 57)])
@@ -96,7 +96,7 @@ def test_intervals_need_eight_whole_days(days, number):
     """One rule for whoever asks; the last day of a log is seldom whole."""
     rng = np.random.default_rng(2)
     ours, theirs = (_sums(rng.uniform(1, 9, days)) for _ in range(2))
-    assert [one and one.number for one in over_days(ours, theirs)] == [number] * 2
+    assert [estimate and estimate.number for estimate in over_days(ours, theirs)] == [number] * 2
 
 
 def test_a_log_without_its_last_days_jobs_is_as_long_as_the_other():
@@ -104,33 +104,33 @@ def test_a_log_without_its_last_days_jobs_is_as_long_as_the_other():
     rng = np.random.default_rng(3)
     ours, theirs = rng.uniform(1, 9, 12), _sums(rng.uniform(1, 9, 12))
     none = Sums(np.array([*ours, 0.0]), np.array([*np.ones(12), 0.0]))
-    found, same = over_days(_sums(ours), theirs.padded(13)), over_days(none, theirs)
-    assert found == same
-    assert found[0].number == 13
+    estimates, same = over_days(_sums(ours), theirs.padded(13)), over_days(none, theirs)
+    assert estimates == same
+    assert estimates[0].number == 13
 
 
 def test_too_few_jobs_have_no_interval():
     """No job, no mean; a mean of 0 has no ratio to it, nor has it one."""
     nobody = Sums(np.zeros(10), np.zeros(10))
     assert over_days(nobody, nobody) == (None, None)
-    found, none = over_days(_sums([1.0] * 10), _sums([0.0] * 10))
-    assert (found.mean, none) == (1, None)
+    estimate, none = over_days(_sums([1.0] * 10), _sums([0.0] * 10))
+    assert (estimate.mean, none) == (1, None)
     assert over_days(_sums([0.0] * 10), _sums([1.0] * 10))[1] is None
     rare = Sums(np.array([5.0, *[0.0] * 9]), np.array([1.0, *[0.0] * 9]))
-    found, _ = over_days(rare, rare)
-    assert (found.low, found.high) == (0, 0)
+    estimate, _ = over_days(rare, rare)
+    assert (estimate.low, estimate.high) == (0, 0)
 
 
 @pytest.mark.parametrize("number", [3, 5, 10])
 def test_intervals_of_repetitions_hold_the_truth_as_often_as_stated(number):
     """In 95 % of 1,000 draws, within four standard errors of that share."""
     rng = np.random.default_rng(7)
-    held = 0
+    hits = 0
     for _ in range(1000):
         base = rng.lognormal(8, 1, number)
-        found = ratio(0.8 * base * np.exp(rng.normal(0, 0.2, number)), base)
-        held += found.low <= 0.8 <= found.high
-    assert abs(held / 1000 - 0.95) < 4 * math.sqrt(0.95 * 0.05 / 1000)
+        estimate = ratio(0.8 * base * np.exp(rng.normal(0, 0.2, number)), base)
+        hits += estimate.low <= 0.8 <= estimate.high
+    assert abs(hits / 1000 - 0.95) < 4 * math.sqrt(0.95 * 0.05 / 1000)
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.5])
@@ -143,13 +143,13 @@ def test_intervals_over_days_hold_the_truth_as_often_as_stated(days, correlation
     Student's intervals, which take days for independent, hold it there in 72 to 75 %.
     """
     rng = np.random.default_rng(11)
-    held = 0
+    hits = 0
     for _ in range(400):
         apart = rng.normal(0, 1, days)
         for at in range(1, days):
             apart[at] = correlation * apart[at - 1] + (1 - correlation**2) ** 0.5 * apart[at]
         base = rng.normal(50, 8, days)
-        found, _ratio = over_days(_sums(base + 5 + 4 * apart), _sums(base))
-        held += found.low <= 5 <= found.high
+        estimate, _ratio = over_days(_sums(base + 5 + 4 * apart), _sums(base))
+        hits += estimate.low <= 5 <= estimate.high
     least = 0.87 if correlation and days < 30 else 0.92
-    assert least <= held / 400 <= 0.98, held / 400
+    assert least <= hits / 400 <= 0.98, hits / 400

@@ -7,8 +7,8 @@ import pytest
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.papers.generators.esp import ESP as ESP_GENERATOR
 from cpsched.papers.generators.esp import EspOptions
-from cpsched.study import Baseline, Choice, Generated, load_study, study_names
-from cpsched.study.sources import prepare
+from cpsched.study import Baseline, Generated, LabelledSpec, load_study, study_names
+from cpsched.study.inputs import prepare
 from cpsched.study.study import as_label, system_label
 from cpsched.study.study_file import log_name
 from cpsched.study.task import tasks_of
@@ -38,8 +38,8 @@ def test_what_is_left_out_has_a_usual_value(read):
     """One run of the log as it is, requested times, the first dispatcher as the baseline."""
     study = read(TOP + LOG)
     assert (study.seeds, study.jitter, study.question) == ((0,), 0, "")
-    assert study.dispatchers == (Choice("fifo", "fifo"), Choice("easy", "easy"))
-    assert study.workloads[0].predictors == (Choice("requested", "requested"),)
+    assert study.dispatchers == (LabelledSpec("fifo", "fifo"), LabelledSpec("easy", "easy"))
+    assert study.workloads[0].predictors == (LabelledSpec("requested", "requested"),)
     assert study.workloads[0].label == "log"
     assert study.settings.overrun == "kill"
 
@@ -71,7 +71,7 @@ def test_everything_can_be_said(read):
     study = read(
         """
         title = "all"
-        dispatchers = ["easy:backfill=sjf", "prb"]
+        dispatchers = ["easy:backfill=sjf", "greedy"]
         seeds = [0, 7]
         jitter = 3
         [predictors]
@@ -81,7 +81,7 @@ def test_everything_can_be_said(read):
         overrun = "extend"
         restarts = "share=0.5,cost=30"
         runtime_model = "gpu-scaling: sigma=0.2"
-        outages = "drawn: repair=60"
+        outages = "random: repair=60"
         correction = "double"
         dispatch_interval = "0:00:30"
         enforce_limits = false
@@ -103,30 +103,30 @@ def test_everything_can_be_said(read):
         predictors = ["W"]
         """
     )
-    one, two = study.workloads
-    assert one.source == Generated(generator="eurora", options=(("jobs", 2000), ("load", 0.8)))
-    assert (one.first, one.start, one.end) == (100, "2011-01-02", 99)
-    assert two.source.skip_bad_lines
-    assert [p.label for p in two.predictors] == ["W"]
+    first, second = study.workloads
+    assert first.source == Generated(generator="eurora", options=(("jobs", 2000), ("load", 0.8)))
+    assert (first.first, first.start, first.end) == (100, "2011-01-02", 99)
+    assert second.source.skip_bad_lines
+    assert [p.label for p in second.predictors] == ["W"]
     assert len(tasks_of(study)) == 2 * 2 * 2 + 2 * 2
     settings = study.settings
     assert (settings.overrun, settings.correction) == ("extend", "double")
     assert (settings.dispatch_interval, settings.enforce_limits) == (30, False)
-    assert (settings.restarts, settings.outages) == ("share=0.5,cost=30", "drawn:repair=60")
+    assert (settings.restarts, settings.outages) == ("share=0.5,cost=30", "random:repair=60")
     assert settings.runtime_model == "gpu-scaling:sigma=0.2"
     assert study.baseline == Baseline(predictor="R")
 
 
 def test_the_long_form_of_a_preset_names_it(read):
     """Where a study refers to a dispatcher; its label is the name of the preset."""
-    long = "easy:priority=slowdown"
-    found = read(
+    long = "easy:order=slowdown"
+    study = read(
         f'systems = ["four.toml"]\nallocator = "best-fit"\ndispatchers = ["fifo", "{long}"]\n'
         f'{LOG}dispatchers = ["{long}"]\n[baseline]\ndispatcher = "{long}"\n'
     )
-    (one,) = found.workloads[0].dispatchers
-    assert one.label == found.baseline.dispatcher == "easy-slowdown"
-    assert one.spec == "easy:allocator=best-fit,priority=slowdown"
+    (dispatcher,) = study.workloads[0].dispatchers
+    assert dispatcher.label == study.baseline.dispatcher == "easy-slowdown"
+    assert dispatcher.spec == "easy:allocator=best-fit,order=slowdown"
 
 
 def test_a_workload_may_name_its_dispatchers(read):
@@ -150,10 +150,10 @@ def test_a_workload_may_name_its_dispatchers(read):
 def test_a_seeded_workload_is_another_one_for_every_seed(read):
     """The generator's seed is the run's, and no submit is moved; a log beside it is jittered."""
     study = read('systems = ["esp-1024"]\ndispatchers = ["fifo"]\nseeds = 2\n' + ESP)
-    one, two = tasks_of(study)
-    assert [dict(task.made_of.source.options)["seed"] for task in (one, two)] == [1, 2]
-    assert (one.made_of.jitter, one.made_of.seed) == (0, 0)
-    submits = [prepare(task.made_of).workload.submit for task in (one, two)]
+    first, second = tasks_of(study)
+    assert [dict(task.made_of.source.options)["seed"] for task in (first, second)] == [1, 2]
+    assert (first.made_of.jitter, first.made_of.seed) == (0, 0)
+    submits = [prepare(task.made_of).workload.submit for task in (first, second)]
     assert submits[0].tolist() == ESP_GENERATOR.generate(EspOptions(seed=1)).submit.tolist()
     assert submits[0].tolist() != submits[1].tolist()
     mixed = read(TOP + "seeds = 2\n" + ESP + LOG)
@@ -171,7 +171,10 @@ half = "share=0.5"
 def test_workloads_are_run_under_each_setting(read):
     """And are called by it; a workload may name some, and what is not varied is not named."""
     study = read(TOP + SHARES + LOG + LOG + 'name = "other"\nmalleable = ["half"]\n')
-    assert [(one.label, one.restarts.spec, one.malleable.spec) for one in study.workloads] == [
+    assert [
+        (workload.label, workload.restarts.spec, workload.malleable.spec)
+        for workload in study.workloads
+    ] == [
         ("log, share=0.5, rigid", "share=0.5", "none"),
         ("log, share=0.5, half", "share=0.5", "share=0.5"),
         ("log, none, rigid", "none", "none"),
@@ -207,7 +210,8 @@ def test_the_studies_of_co_allocation_are_those_of_the_papers():
     for study in (on_a_line, on_a_tree):
         assert study.settings.runtime_model == "gpu-scaling"
         assert all(
-            isinstance(one.source, Generated) and one.source.seeded for one in study.workloads
+            isinstance(workload.source, Generated) and workload.source.seeded
+            for workload in study.workloads
         )
 
 
@@ -248,9 +252,9 @@ def test_a_part_of_all_workloads(study):
         (LOG, "dispatchers: is missing; it must be a list such as"),
         (TOP + LOG + "frist = 3", r"workloads\[1\].frist: there is no such key.* Did you mean 'first'"),
         (TOP + 'sedes = 3\n' + LOG, "sedes: there is no such key; .*Did you mean 'seeds'"),
-        (TOP + "seeds = 0\n" + LOG, "seeds: is 0, must be a number of seeds from 1 to 10000"),
+        (TOP + "seeds = 0\n" + LOG, "seeds: is 0, must be a number of repetitions from 1 to 10000"),
         (TOP + "seeds = [1, 1]\n" + LOG, "seeds: 1 is listed twice"),
-        (TOP + "jitter = 5\n" + LOG, "jitter: is 5, but seed 0 moves no job"),
+        (TOP + "jitter = 5\n" + LOG, "jitter: is 5, but one repetition moves no job"),
         ('dispatchers = ["fifo"]\n' + LOG, r"workloads\[1\].systems: there is no system"),
         (TOP.replace("easy", "esay") + LOG, "dispatchers: no dispatcher is called 'esay'. Did you mean 'easy'"),
         (TOP.replace("easy", "easy:x=1") + LOG, "dispatchers: easy:x=1: x: no such option"),
@@ -302,9 +306,9 @@ def test_a_part_of_all_workloads(study):
         ),
         (TOP + '[run]\nrestarts = "part=0.5"\n' + LOG, "restarts: .*has no part; there are: share, cost"),
         (TOP + '[run]\noutages = "table:file=down.csv"\n' + LOG, "run.outages: .*down.csv: is not a file"),
-        (TOP + '[run]\noutages = "drawn:repair=0"\n' + LOG, "run.outages: .*repair"),
+        (TOP + '[run]\noutages = "random:repair=0"\n' + LOG, "run.outages: .*repair"),
         (TOP + '[run]\noverrun = "stop"\n' + LOG, "run.overrun: is 'stop', must be one of: kill"),
-        (TOP + '[baseline]\ndispatcher = "prb"\n' + LOG, "baseline.dispatcher: is 'prb', must be"),
+        (TOP + '[baseline]\ndispatcher = "greedy"\n' + LOG, "baseline.dispatcher: is 'greedy', must be"),
         (TOP + '[[workloads]]\nfile = "/"\n', r"workloads\[1\].file: / is a folder"),
         ('systems = ["four.toml"]\n[dispatchers]\n"a|b" = "fifo"\n' + LOG, "cannot be used in a table"),
         ('systems = ["four.toml"]\n[dispatchers]\na = 1\n' + LOG, "dispatchers: is .*must be a list"),
@@ -312,10 +316,10 @@ def test_a_part_of_all_workloads(study):
 )  # fmt: skip
 def test_what_makes_no_sense_is_one_line(read, text, message):
     """File, key, value, and what would be right."""
-    with pytest.raises(ConfigError, match=message) as found:
+    with pytest.raises(ConfigError, match=message) as error:
         read(text)
-    assert "\n" not in str(found.value)
-    assert "other.toml" in str(found.value)
+    assert "\n" not in str(error.value)
+    assert "other.toml" in str(error.value)
 
 
 def test_labels_of_files_can_stand_in_tables():

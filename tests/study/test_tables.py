@@ -54,7 +54,7 @@ def test_a_summary_is_the_mean_over_the_repetitions(finished):
     assert first["wait_mean_s"] == pytest.approx(sum(r["wait_mean_s"] for r in mine) / 3)
     assert (first["simulated"], first["rejected"]) == (60, 0)
     for name in ("wait_{}_s", "slowdown_{}", "bounded_slowdown_{}"):
-        assert all(isinstance(first[name.format(one)], float) for one in STATISTICS)
+        assert all(isinstance(first[name.format(statistic)], float) for statistic in STATISTICS)
     for name in ("utilization_core", "makespan_s", "throughput_jobs_per_hour"):
         assert first[name] > 0
 
@@ -185,8 +185,8 @@ def test_seeds_may_be_of_other_jobs(made):
         summary = json.loads((folder / "metrics.json").read_text())
         summary["counts"]["in_log"] = summary["counts"]["simulated"] = 57
         for measure in ("wait_s", "slowdown", "bounded_slowdown"):
-            some = summary[measure]["short"]
-            summary[measure]["short"] = {**dict.fromkeys(some), "jobs": 0}
+            short = summary[measure]["short"]
+            summary[measure]["short"] = {**dict.fromkeys(short), "jobs": 0}
         (folder / "metrics.json").write_text(json.dumps(summary))
         resign(folder)
     tables = make_tables(made)
@@ -199,12 +199,12 @@ def test_seeds_may_be_of_other_jobs(made):
 
 def test_differences_have_a_header_without_a_row(made):
     """The baseline's runs are not there: nothing is compared, and programs still read it."""
-    whole = set(make_tables(made).differences.columns)
+    columns = set(make_tables(made).differences.columns)
     for folder in (made / "runs").glob("*fifo*"):
         shutil.rmtree(folder)
     write_tables(make_tables(made), made / "tables")
     header = (made / "tables" / "differences.csv").read_text()
-    assert set(header.strip().split(",")) == whole
+    assert set(header.strip().split(",")) == columns
 
 
 def test_tables_are_written_all_or_none(made, monkeypatch):
@@ -255,10 +255,10 @@ def test_damage_is_named(made, file, content, message):
         with pytest.raises(RunError, match=f"{file} is damaged: it was changed after"):
             make_tables(made)
         resign(folder)
-    with pytest.raises(RunError, match=message) as found:
+    with pytest.raises(RunError, match=message) as error:
         make_tables(made)
-    assert folder.name in str(found.value)
-    assert "\n" not in str(found.value)
+    assert folder.name in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 def test_no_cell_of_a_table_is_a_formula():
@@ -302,14 +302,14 @@ def test_a_damaged_description_is_named(made):
 
 def test_every_table_of_measures_shows_the_tail_of_the_wait(finished):
     """The 99.9th percentile and the longest beside whatever is the least."""
-    found = readable(make_tables(finished))
-    tables = [*found["summary"], *found["classes"], *found["sizes"]]
+    readable_tables = readable(make_tables(finished))
+    tables = [*readable_tables["summary"], *readable_tables["classes"], *readable_tables["sizes"]]
     assert len(tables) == 10
     for titled in tables:
         heads = [column.header for column in titled.table.columns]
         assert "p99.9 wait" in heads, titled.title
         assert "max wait" in heads, titled.title
-    for titled in found["differences"]:
+    for titled in readable_tables["differences"]:
         assert "max wait" in [column.header for column in titled.table.columns]
 
 

@@ -49,8 +49,8 @@ def test_one_run_has_no_verdict_on_a_log_of_any_length(daily):
     ([10.0] * 5, EQUAL),
 ])  # fmt: skip
 def test_repetitions_must_exclude_every_change_below_one_percent(values, verdict):
-    found = Compared.of(values, [10.0] * 5)
-    assert found.verdict == (verdict + THIS_LOG if is_clear(verdict) else verdict)
+    compared = Compared.of(values, [10.0] * 5)
+    assert compared.verdict == (verdict + THIS_LOG if is_clear(verdict) else verdict)
     mirrored = Compared.of([10.0] * 5, values)
     other = {LOWER: HIGHER, HIGHER: LOWER}.get(verdict, verdict)
     assert mirrored.verdict == (other + THIS_LOG if is_clear(other) else other)

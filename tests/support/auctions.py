@@ -39,7 +39,7 @@ def jobs_of(asks):
     """Return a queue of such asks, in order of submit."""
 
     def column(name, default=0):
-        return np.array([ask.get(name, default) for ask in asks], dtype=np.int64)
+        return np.array([request.get(name, default) for request in asks], dtype=np.int64)
 
     num = len(asks)
     zero = np.zeros(num, dtype=np.int64)
@@ -49,11 +49,13 @@ def jobs_of(asks):
         submit=np.arange(num),
         requested_time=column("time", 60),
         units=column("units"),
-        request=np.array([ask.get("request", (1, 0)) for ask in asks]).reshape(num, 2),
+        request=np.array([request.get("request", (1, 0)) for request in asks]).reshape(num, 2),
         per_node=np.stack([zero, column("gpus")], axis=1),
         per_node_max=np.stack([zero, column("most_gpus")], axis=1),
-        nodes_min=np.array([ask.get("nodes_min", ask.get("nodes", 1)) for ask in asks]),
-        nodes_max=np.array([ask.get("nodes_max", ask.get("nodes", UNBOUNDED)) for ask in asks]),
+        nodes_min=np.array([request.get("nodes_min", request.get("nodes", 1)) for request in asks]),
+        nodes_max=np.array(
+            [request.get("nodes_max", request.get("nodes", UNBOUNDED)) for request in asks]
+        ),
         split=column("even"),
         contiguous=column("contiguous"),
         exclusive=column("exclusive"),
@@ -102,13 +104,13 @@ def _can_lie(auction, chosen, free):
     if not chosen:
         return True
     bid = auction.bids[chosen[0]]
-    ask = bid.ask
-    for units in _layouts(len(bid.node), ask.units, ask.even):
+    request = bid.request
+    for units in _layouts(len(bid.node), request.units, request.even):
         left = free.copy()
-        if ask.exclusive:
+        if request.exclusive:
             left[bid.node] -= auction.capacity[bid.node]
         else:
-            left[bid.node] -= np.array(units)[:, None] * ask.request + bid.level
+            left[bid.node] -= np.array(units)[:, None] * request.unit_request + bid.level
         if (left >= 0).all() and _can_lie(auction, chosen[1:], left):
             return True
     return False

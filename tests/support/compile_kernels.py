@@ -5,15 +5,15 @@ import sys
 from tiny import jobs, machine, run
 
 from cpsched.forecast import why_in_log
-from cpsched.forecast.in_log import when_in_log
+from cpsched.forecast.log_forecast import when_in_log
 from cpsched.gym.environment import BatchScheduling
 from cpsched.systems.mapping import fit
 
-RULES = ("easy", "conservative", "fifo", "prb", "prb:priority=sjf", "easy:priority=urgency", "cp-2")
+RULES = ("easy", "conservative", "fifo", "greedy", "greedy:order=sjf", "easy:order=wsept", "cp-2")
 #: Of each process: what it simulates. What is compiled once for all machines is in one of them.
 PARTS = {
     "together": RULES,
-    "apart": (*RULES, "cph-2", "plan"),
+    "apart": (*RULES, "cph-2", "lookahead"),
     "slurm": ("slurm-backfill", "slurm"),
 }
 
@@ -23,7 +23,7 @@ def main(part):
     rows = (0, 2, 10), (1, 4, 4), (3, 1, 6), (4, 1, 8)
     workload, four = jobs(*rows, contiguous=[part == "together"] * 4), machine((4,))
     for dispatcher in PARTS[part]:
-        run(workload, four, dispatcher, "jobs-alike" if part == "slurm" else "requested")
+        run(workload, four, dispatcher, "knn" if part == "slurm" else "requested")
     if part == "slurm":
         run(workload, four, "slurm")
     if part != "slurm":

@@ -6,7 +6,7 @@ from tiny import jobs, machine
 from cpsched.gym.environment import BatchScheduling
 from cpsched.gym.kernels.features import ESTIMATE, FEATURES
 from cpsched.gym.options import Options
-from cpsched.gym.policy import Policy, save
+from cpsched.gym.policy import PolicyNetwork, save
 
 POOL = machine((16,))
 
@@ -41,5 +41,5 @@ def shortest_policy(path, **decides):
     options = Options(**decides)
     weights = np.zeros((len(FEATURES), 1), dtype=np.float32)
     weights[ESTIMATE] = -1
-    save(path, Policy(options, [(weights, np.zeros(1, dtype=np.float32))]))
-    return f"policy:file={path}"
+    save(path, PolicyNetwork(options, [(weights, np.zeros(1, dtype=np.float32))]))
+    return f"learned:file={path}"

@@ -35,7 +35,7 @@ class FakeSlurm:
         Unix seconds.
     completing
         Seconds for which an ended job still holds its nodes.
-    orders
+    commands
         Every start it has carried out, in words.
     sacct
         What ``sacct`` prints.
@@ -47,25 +47,27 @@ class FakeSlurm:
     now: int = 1_700_000_000
     completing: int = 1
     sacct: str = ""
-    orders: list[str] = field(default_factory=list)
+    commands: list[str] = field(default_factory=list)
     reserved: tuple[Reserved, ...] = ()
     _jobs: dict[str, LiveJob] = field(default_factory=dict)
     _seconds: dict[str, float] = field(default_factory=dict)
     _gone: dict[str, LiveJob] = field(default_factory=dict)
     _closed: set[str] = field(default_factory=set)
-    _whole: dict[str, Counter[str]] = field(default_factory=dict)
+    _capacity: dict[str, Counter[str]] = field(default_factory=dict)
     _count: int = 0
 
     def __post_init__(self):
         kinds, names = self.system.resources, self.system.node_names
         for name, row in zip(names, self.system.capacity.tolist(), strict=True):
-            self._whole[name] = Counter(dict(zip(kinds, row, strict=True)))
+            self._capacity[name] = Counter(dict(zip(kinds, row, strict=True)))
 
     # --- as a backend ----------------------------------------------------------------------------
 
     def snapshot(self):
-        in_force = [one for one in self.reserved if one.start <= self.now < one.end]
-        closed = self._closed.union(*(one.nodes for one in in_force))
+        in_force = [
+            reserved for reserved in self.reserved if reserved.start <= self.now < reserved.end
+        ]
+        closed = self._closed.union(*(reserved.nodes for reserved in in_force))
         return Snapshot(
             self.now, in_order(list(self._jobs.values())), frozenset(closed), self.reserved
         )
@@ -88,7 +90,7 @@ class FakeSlurm:
             if job is None or not job.waits:
                 refused[key] = _INVALID_JOB if job is None else _NOT_PENDING
                 continue
-            self.orders.append(f"begin {key} {','.join(nodes)}")
+            self.commands.append(f"begin {key} {','.join(nodes)}")
             bound = {"required": nodes} | dict.fromkeys(_BOUNDS, len(nodes))
             self.change(key, held=False, reason="None", **bound)
         return refused
@@ -146,9 +148,12 @@ class FakeSlurm:
 
     def leave_with(self, key, nodes):
         """Shrink a running job to some of its nodes, as its user may."""
-        kept = tuple(one for one in self._jobs[key].placed if one.node in nodes)
-        left = {"nodes": tuple(one.node for one in kept), "cpus": sum(one.cores for one in kept)}
-        self.change(key, placed=kept, **left, **dict.fromkeys(_BOUNDS, len(kept)))
+        placed = tuple(part for part in self._jobs[key].placed if part.node in nodes)
+        left = {
+            "nodes": tuple(part.node for part in placed),
+            "cpus": sum(part.cores for part in placed),
+        }
+        self.change(key, placed=placed, **left, **dict.fromkeys(_BOUNDS, len(placed)))
 
     def change(self, key, **changed):
         """Change what a job asks for, as scontrol update does."""
@@ -156,7 +161,7 @@ class FakeSlurm:
 
     def close(self, node, *, down=False):
         """Drain a node, or set it down, which requeues its jobs."""
-        if node not in self._whole:
+        if node not in self._capacity:
             raise KeyError(node)
         self._closed.add(node)
         if down:
@@ -175,10 +180,10 @@ class FakeSlurm:
 
     def free(self):
         """Return what no job holds on each node."""
-        free = {name: whole.copy() for name, whole in self._whole.items()}
+        free = {name: capacity.copy() for name, capacity in self._capacity.items()}
         for job in self._jobs.values():
-            for one in job.placed:
-                free[one.node].subtract(_amounts(one))
+            for part in job.placed:
+                free[part.node].subtract(_amounts(part))
         return free
 
     def _try(self, job, free):
@@ -187,16 +192,16 @@ class FakeSlurm:
         first = [name for name in free if name not in shut][: job.nodes_min]
         names = job.required or first
         limit = 365 * 86400 if job.time_limit == MISSING else job.time_limit
-        kept = self._closed.union(
+        closed = self._closed.union(
             *(r.nodes for r in self.reserved if r.start < self.now + limit and self.now < r.end)
         )
-        placed = [] if kept & set(names) else self._place(job, names, free)
+        placed = [] if closed & set(names) else self._place(job, names, free)
         if not placed:
-            self.change(job.key, reason="ReqNodeNotAvail" if kept & set(names) else "Resources")
+            self.change(job.key, reason="ReqNodeNotAvail" if closed & set(names) else "Resources")
             return
-        for one in placed:
-            free[one.node].subtract(_amounts(one))
-        nodes, end = tuple(one.node for one in placed), self.now + limit
+        for part in placed:
+            free[part.node].subtract(_amounts(part))
+        nodes, end = tuple(part.node for part in placed), self.now + limit
         times = {"start": self.now, "end": end, "state": "RUNNING", "reason": "None"}
         self.change(job.key, nodes=nodes, placed=tuple(placed), **times)
 
@@ -206,24 +211,24 @@ class FakeSlurm:
         placed = []
         order = sorted(names, key=self.system.node_names.index)
         for at, name in enumerate(order):
-            room, whole = free[name], self._whole[name]
-            if job.exclusive and room != whole:
+            free_here, capacity = free[name], self._capacity[name]
+            if job.exclusive and free_here != capacity:
                 return []
-            cores = min(room["core"], left - (len(order) - at - 1))
+            cores = min(free_here["core"], left - (len(order) - at - 1))
             if job.mem_per_core and job.mem:
-                cores = min(cores, room["mem"] // job.mem)
+                cores = min(cores, free_here["mem"] // job.mem)
             mem = job.mem * (cores if job.mem_per_core else 1)
             wanted = {"mem": mem, **gres}
-            if cores < 1 or any(room[kind] < count for kind, count in wanted.items()):
+            if cores < 1 or any(free_here[kind] < count for kind, count in wanted.items()):
                 return []
             left -= cores
             if job.exclusive:
-                generic = {kind: n for kind, n in whole.items() if n and kind not in _OWN}
-                placed.append(Placed(name, whole["core"], whole["mem"], generic))
+                generic = {kind: n for kind, n in capacity.items() if n and kind not in _OWN}
+                placed.append(Placed(name, capacity["core"], capacity["mem"], generic))
             else:
                 placed.append(Placed(name, cores, mem, gres))
         return [] if left else placed
 
 
-def _amounts(one):
-    return {"core": one.cores, "mem": one.mem, **one.gres}
+def _amounts(part):
+    return {"core": part.cores, "mem": part.mem, **part.gres}

@@ -31,9 +31,9 @@ from tiny import FOUR_CORES, jobs, machine, run
 from cpsched import logs as traces
 from cpsched import systems
 from cpsched.checks.predictor_tools import sample
-from cpsched.cli import negotiation as negotiations
 from cpsched.cli.main import main
-from cpsched.cli.verify import checked_run
+from cpsched.cli.negotiation_text import show_negotiation
+from cpsched.cli.verify_run import checked_run
 from cpsched.errors import CpschedError
 from cpsched.logs.sacct import batch_script
 from cpsched.simulation import checkpoint
@@ -415,8 +415,8 @@ def _negotiation_log():
 
 def _show_negotiations(path):
     with redirect_stdout(io.StringIO()):
-        negotiations.show(path)
-        negotiations.show(path, transaction=1)
+        show_negotiation(path)
+        show_negotiation(path, 1)
 
 
 def _models():
@@ -431,7 +431,7 @@ def _models():
 
 def _simulation():
     rows = jobs((0, 1, 10), (0, 2, 5), (1, 1, 20), (3, 2, 5), user=["ann", "bob", "ann", ""])
-    made = simulator(fit(rows, machine((1,), (1,))), "easy:priority=urgency", predictor="last")
+    made = simulator(fit(rows, machine((1,), (1,))), "easy:order=wsept", predictor="last")
     made.run(until=4)
     return made
 
@@ -468,15 +468,15 @@ def _read_run(folder):
 #: By group, each of which is the name of a file with one specification.
 _SPECS = {
     "dispatchers": (
-        "easy", "easy:allocator=best-fit", "cph-1:limit=1", "try:dispatcher=easy,seconds=60",
-        'preempt:inner="easy:priority=sjf"', "easy-urgency:patience=3", "plan:seconds=1",
-        "slurm", "wla:window=10", "conservative:priority=expected-wait", "aucsched1", "ipsched",
+        "easy", "easy:allocator=best-fit", "cph-1:limit=1", "speculative:dispatcher=easy,seconds=60",
+        'preempt:inner="easy:order=sjf"', "easy-wsept:aging=3", "lookahead:seconds=1",
+        "slurm", "wla:window=10", "conservative:order=expected-wait", "aucsched1", "ipsched",
         "dn-dbes:attempts=3", "malleable:strategy=common-pool", "slurm-backfill:bf_window=60",
     ),
-    "predictors": ("requested", "user-history:limit=5", "last", "gbm-log:trees=3", "jobs-alike"),
-    "priorities": ("fifo", "expected-wait", "urgency", "multifactor:age=1,size=2", "wfp3", "f1"),
-    "allocators": ("first-fit", "contiguous", "balanced", "least-loss"),
-    "outages": ("drawn:mtbf=86400,repair=60", "during:nodes=n[1-2],start=3,end=9", "none"),
+    "predictors": ("requested", "user-history:limit=5", "last", "gbm-log:trees=3", "knn"),
+    "priorities": ("fifo", "expected-wait", "wsept", "multifactor:age=1,size=2", "wfp3", "f1"),
+    "allocators": ("first-fit", "contiguous", "balanced", "fgd"),
+    "outages": ("random:mtbf=86400,repair=60", "during:nodes=n[1-2],start=3,end=9", "none"),
     "runtime_models": ("recorded", "amdahl:serial=0.1", "locality:alpha=0.2", "gpu-scaling"),
     "scenario": (
         "add-nodes group=gpu,count=10", "set bf_window=2880", "scale-load 1.2", "dispatcher easy",
@@ -499,12 +499,12 @@ _COMMANDS = (
     "simulate log.swf --system four.toml --dispatcher easy --predictor last --json",
     "simulate log.swf --system four.toml -d fifo --restarts share=0.5,most=2 --seed 3",
     "simulate log.swf --system four.toml --malleable least=0.5,most=2 -d malleable",
-    "simulate log.swf --system four.toml --outages drawn:mtbf=1000,repair=60 --first 3",
-    "explain log.swf 2 --system four.toml -d easy --json",
-    "when log.swf 3 --system four.toml -d easy --at 3",
-    "workload inspect log.swf --system four.toml --json",
-    "workload check log.swf --format swf --skip-bad-lines",
-    "verify r --json", "list dispatchers --json", "list systems", "negotiation show n.jsonl",
+    "simulate log.swf --system four.toml --outages random:mtbf=1000,repair=60 --first 3",
+    "explain log.swf --job 2 --at 3 --system four.toml -d easy --json",
+    "forecast log.swf --job 3 --system four.toml -d easy --at 3",
+    "log info log.swf --first 2 --json",
+    "log info log.swf --input-format swf --skip-bad-lines",
+    "verify r --json", "list dispatchers --json", "list systems", "show negotiation n.jsonl",
 )  # fmt: skip
 
 
@@ -526,7 +526,7 @@ def _command(words):
 
 def _run_command(folder):
     # Nothing is written but into the folder, and no shell takes a null character as part of a word.
-    out = ("-o", "--out", "--overwrite", "--install-completion", "--show-completion")
+    out = ("-o", "--out", "--force", "--install-completion", "--show-completion")
     words = _text(folder / "words").replace("\0", "").split()
     before = Path.cwd()
     os.chdir(folder)
@@ -603,19 +603,19 @@ READERS = (
         "cpsched/slurm/dispatch/values.py"),
     one_file("study", "s.toml", load_study, _studies, "cpsched/study/study_file.py", "cpsched/study/study.py"),
     Reader(name="slurm.conf and tables", seeds=_university, read=_conf_site,
-        modules=(f"{_CONFIG}conf.py", f"{_CONFIG}lines.py", f"{_CONFIG}machine.py", f"{_CONFIG}accounts.py",
+        modules=(f"{_CONFIG}conf.py", f"{_CONFIG}lines.py", f"{_CONFIG}nodes.py", f"{_CONFIG}accounts.py",
         f"{_CONFIG}policy.py", f"{_CONFIG}importer.py")),
     Reader(name="scontrol output", seeds=_scontrol, read=_scontrol_site, modules=(f"{_CONFIG}scontrol.py",)),
     Reader(name="topology.conf", seeds=_topologies, read=lambda folder: systems.load(folder / "m.toml"),
         fixed=("m.toml",), modules=(f"{_CONFIG}topology.py",)),
     one_file("outages", "down.csv", _outages, lambda: _OUTAGES, "cpsched/simulation/outages.py"),
     one_file("negotiations", "n.jsonl", _show_negotiations, _negotiation_log,
-        "cpsched/papers/dn_dbes/record.py", "cpsched/cli/negotiation.py"),
+        "cpsched/papers/dn_dbes/record.py", "cpsched/cli/negotiation_text.py"),
     one_file("model", "m.model", lambda path: build("predictors", with_model(str(path))), _models,
         "predictors/model_file.py", "cpsched/util/archive.py", "cpsched/util/model_files.py"),
     one_file("checkpoint", "state.npz", _restore, _checkpoints, "cpsched/simulation/checkpoint.py"),
     Reader(name="run folder", seeds=_runs, read=_read_run,
-        modules=("cpsched/study/reader.py", "cpsched/cli/verify.py", "cpsched/study/folder.py",
+        modules=("cpsched/study/reader.py", "cpsched/cli/verify_run.py", "cpsched/study/folder.py",
         "cpsched/verification/*.py")),
     one_file("batch script", "job.sh", lambda path: batch_script.read(path, submit=0), lambda: [_SCRIPT],
         "cpsched/logs/sacct/batch_script.py", "cpsched/logs/sacct/command.py"),

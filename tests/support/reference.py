@@ -35,7 +35,7 @@ Amounts = tuple[tuple[int, ...], ...]
 Takes = tuple[int, ...]
 
 RESOURCES = ("core", "gpu", "mem")
-POLICIES = ("first-fit", "best-fit", "consolidate", "balanced", "frugal")
+POLICIES = ("first-fit", "best-fit", "pack", "balanced", "spare-scarce")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,9 +191,9 @@ def ranking(policy, ask, free, capacity):
     keys = {
         "first-fit": lambda node: node,
         "best-fit": lambda node: room(ask, node, free, capacity),
-        "consolidate": idle,
+        "pack": idle,
         "balanced": lambda node: (wasted(node), -idle(node)),
-        "frugal": lambda node: (*spared(node), idle(node)),
+        "spare-scarce": lambda node: (*spared(node), idle(node)),
     }
     return sorted(able, key=keys[policy])
 

@@ -107,7 +107,7 @@ def test_capacity_is_that_of_every_second(nodes, rows, chunk):
 def test_a_real_log_is_scheduled_validly(shared, name):
     """Four resource kinds, queues with limits, 5930 jobs."""
     workload = logs.read(shared / "traces" / name)
-    schedule = run(workload, systems.load("eurora"), "easy:priority=slowdown").schedule
+    schedule = run(workload, systems.load("eurora"), "easy:order=slowdown").schedule
     assert verify(schedule) == []
     # Any job moved by one node collides with something, or lies on a node it may not use.
     segments = schedule.segments

@@ -16,13 +16,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cpsched.errors import TraceError
-from cpsched.util.quantities import whole
+from cpsched.util.quantities import integer
 from cpsched.util.types import UNBOUNDED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.logs.text import Place
+    from cpsched.logs.text import FilePosition
 
 #: Names of what is counted: PBS Pro, Torque, Cray, and what sites call it (the manual of
 #: Open XDMoD, "Job performance ... GPU", lists ``gpu``).
@@ -54,7 +54,7 @@ class Allocated:
     unread: tuple[str, ...] = ()
 
 
-def allocated_of(record: Mapping[str, str], place: Place) -> Allocated | None:
+def allocated_of(record: Mapping[str, str], position: FilePosition) -> Allocated | None:
     """Return what a job got; None where its record does not say."""
     parts = []
     unread = []
@@ -63,7 +63,7 @@ def allocated_of(record: Mapping[str, str], place: Place) -> Allocated | None:
         if not text:
             continue
         try:
-            parts.append(place.parse(reader, key, text))
+            parts.append(position.parse(reader, key, text))
         except TraceError:
             unread.append(key)
     if not parts and not unread:
@@ -146,8 +146,8 @@ def _slots(text: str) -> int:
     total = 0
     for part in text.split(","):
         first, dash, last = part.partition("-")
-        total += whole(last) - whole(first) + 1 if dash else bool(part)
-        if dash and whole(last) < whole(first):
+        total += integer(last) - integer(first) + 1 if dash else bool(part)
+        if dash and integer(last) < integer(first):
             raise ValueError("has a range that ends before it begins")
     return total
 
@@ -160,7 +160,7 @@ def _within(got: Allocated) -> Allocated:
 
 def amount(value: str) -> int:
     """Read a whole number that is not negative."""
-    number = whole(value)
+    number = integer(value)
     if number < 0:
         raise ValueError("must not be negative")
     return number

@@ -38,15 +38,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cpsched.errors import TraceError
-from cpsched.logs.collect import Jobs, NotAJobError
-from cpsched.logs.pbs.job import entry_of
-from cpsched.logs.pbs.keys import Counts
-from cpsched.logs.text import Place, decode, lines
+from cpsched.logs.collect import JobCollector, NotAJobError
+from cpsched.logs.pbs.job import pbs_job
+from cpsched.logs.pbs.keys import KeyCounts
+from cpsched.logs.text import FilePosition, decode, lines
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cpsched.logs.pbs.job import Entry
+    from cpsched.logs.pbs.job import PbsJob
     from cpsched.model.workload import Workload
 
 _RECORD = re.compile(
@@ -90,15 +90,15 @@ class Pbs:
             At the first line that is not a record (unless ``skip_bad_lines``), and if the file
             cannot be read or no job ended in it.
         """
-        reading = _Reading(Jobs(path, skip_bad_lines=skip_bad_lines))
+        reading = _Reading(JobCollector(path, skip_bad_lines=skip_bad_lines))
         for number, raw in lines(path):
-            place = Place(path, number)
+            position = FilePosition(path, number)
             try:
-                record = _record(decode(raw, place), place)
+                record = _record(decode(raw, position), position)
             except TraceError as error:
                 reading.jobs.bad(error)
             else:
-                reading.take(*record, place)
+                reading.take(*record, position)
         return reading.workload()
 
 
@@ -109,15 +109,15 @@ PBS = Pbs()
 class _Reading:
     """Makes jobs of records."""
 
-    jobs: Jobs
+    jobs: JobCollector
     types: Counter[str] = field(default_factory=Counter)
-    counts: Counts = field(default_factory=Counts)
+    counts: KeyCounts = field(default_factory=KeyCounts)
     #: The last record of jobs by id, if it is one of :data:`_UNENDED`.
     last: dict[str, str] = field(default_factory=dict)
     #: ``ctime`` and ``start`` of the first record of each id that has ended; None if set aside.
     ended: dict[str, tuple[int, int] | None] = field(default_factory=dict)
 
-    def take(self, kind: str, job_id: str, text: str, place: Place) -> None:
+    def take(self, kind: str, job_id: str, text: str, position: FilePosition) -> None:
         """Take a record."""
         self.types[kind] += 1
         if kind in _UNENDED:
@@ -126,8 +126,8 @@ class _Reading:
             return
         self.ended.setdefault(job_id, None)
         try:
-            entry = entry_of(job_id, _values(text, place), place)
-            self._add(entry, place)
+            ended_job = pbs_job(job_id, _values(text, position), position)
+            self._add(ended_job, position)
         except NotAJobError as why:
             self.jobs.set_aside(why.reason, job_id, why.core_seconds)
         except TraceError as error:
@@ -136,8 +136,8 @@ class _Reading:
                 raise
             self.jobs.set_aside("unreadable record", _located(error))
 
-    def _add(self, entry: Entry, place: Place) -> None:
-        job = entry.job
+    def _add(self, ended_job: PbsJob, position: FilePosition) -> None:
+        job = ended_job.job
         times = job.submit, job.start
         before = self.ended.get(job.job_id)
         if before == times:
@@ -145,9 +145,9 @@ class _Reading:
         if before is not None and before[0] != job.submit:
             self.counts.notes["have the number of an earlier job, and are named id#2, id#3"] += 1
             job = job._replace(job_id=self._free(job.job_id))
-        self.jobs.add(job, place)
+        self.jobs.add(job, position)
         self.ended[job.job_id] = times
-        self.counts.add(entry.unread, entry.notes)
+        self.counts.add(ended_job.unread, ended_job.notes)
 
     def _free(self, job_id: str) -> str:
         """Return an id for another job of the same number."""
@@ -172,15 +172,17 @@ def _located(error: TraceError) -> str:
     return f"line {error.line}: {value}{error.reason}"
 
 
-def _record(line: str, place: Place) -> tuple[str, str, str]:
+def _record(line: str, position: FilePosition) -> tuple[str, str, str]:
     """Return type, id and message of a record."""
     match = _RECORD.fullmatch(line.strip())
     if not match:
-        raise place.error("is not an accounting record (MM/DD/YYYY hh:mm:ss;type;id;key=value ...)")
+        raise position.error(
+            "is not an accounting record (MM/DD/YYYY hh:mm:ss;type;id;key=value ...)"
+        )
     return match[1], match[2], match[3]
 
 
-def _values(text: str, place: Place) -> dict[str, str]:
+def _values(text: str, position: FilePosition) -> dict[str, str]:
     """Split a message into its keys and values."""
     pairs: list[tuple[str, list[str]]] = []
     for key, value, more in _PAIR.findall(text):
@@ -191,10 +193,10 @@ def _values(text: str, place: Place) -> dict[str, str]:
             # A job name with blanks is not always quoted.
             pairs[-1][1].append(more)
         else:
-            raise place.error("key=value is expected", "message", more)
+            raise position.error("key=value is expected", "message", more)
     values: dict[str, str] = {}
     for key, words in pairs:
         value = " ".join(words)
         if values.setdefault(key, value) != value:
-            raise place.error("the key is given twice with different values", key, value)
+            raise position.error("the key is given twice with different values", key, value)
     return values

@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpsched.logs.collect import Job, NotAJobError
+from cpsched.logs.collect import JobRecord, NotAJobError
 from cpsched.logs.pbs.allocated import allocated_of
 from cpsched.logs.pbs.keys import RESOURCES, unread_of
 from cpsched.logs.pbs.request import request_of
 from cpsched.util.quantities import duration as parse_duration
-from cpsched.util.quantities import seconds_within, whole
+from cpsched.util.quantities import integer, seconds_within
 from cpsched.util.types import MISSING, Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.logs.text import Place
+    from cpsched.logs.text import FilePosition
 
 _ARRAY_PARENT = re.compile(r"[0-9]+\[\]")
 _SUBJOB = re.compile(r"([0-9]+)\[[0-9]+\]")
@@ -25,15 +25,15 @@ _SIGNALLED = 256
 _CANCELLING_SIGNALS = (2, 9, 15)
 
 
-class Entry(NamedTuple):
+class PbsJob(NamedTuple):
     """A job, its keys that are not modelled, and what jobs like it are counted for."""
 
-    job: Job
+    job: JobRecord
     unread: tuple[str, ...]
     notes: tuple[str, ...]
 
 
-def entry_of(job_id: str, values: Mapping[str, str], place: Place) -> Entry:
+def pbs_job(job_id: str, values: Mapping[str, str], position: FilePosition) -> PbsJob:
     """
     Return the job of a record.
 
@@ -46,39 +46,39 @@ def entry_of(job_id: str, values: Mapping[str, str], place: Place) -> Entry:
     """
     if _ARRAY_PARENT.match(job_id):
         raise NotAJobError("array parent")
-    start = _time(values, "start", place)
+    start = _time(values, "start", position)
     if start in (MISSING, 0):
         raise NotAJobError("never ran")
     submit = next(
-        (time for key in ("ctime", "qtime", "etime") if (time := _time(values, key, place)) > 0),
+        (time for key in ("ctime", "qtime", "etime") if (time := _time(values, key, position)) > 0),
         None,
     )
     if submit is None:
-        raise place.error("has no ctime, qtime or etime, so its submit time is unknown")
-    requested = _length(values, f"{RESOURCES}walltime", place)
-    runtime = _runtime(values, start, place)
+        raise position.error("has no ctime, qtime or etime, so its submit time is unknown")
+    requested = _length(values, f"{RESOURCES}walltime", position)
+    runtime = _runtime(values, start, position)
     time_is_over = requested != MISSING and runtime >= requested
     resources = {
         key.removeprefix(RESOURCES): value
         for key, value in values.items()
         if key.startswith(RESOURCES) and key != f"{RESOURCES}walltime"
     }
-    allocated = allocated_of(values, place)
+    allocated = allocated_of(values, position)
     try:
-        request = request_of(resources, place, allocated)
+        request = request_of(resources, position, allocated)
     except NotAJobError as why:
         cores = 0 if allocated is None else allocated.cores
         raise NotAJobError(why.reason, cores * runtime) from None
-    eligible = _time(values, "etime", place)
+    eligible = _time(values, "etime", position)
     subjob = _SUBJOB.match(job_id)
-    job = Job(
+    job = JobRecord(
         job_id=job_id,
         submit=submit,
         start=start,
         runtime=runtime,
         requested_time=requested,
-        status=_status(values.get("Exit_status"), time_is_over, place),
-        shape=request.shape,
+        status=_status(values.get("Exit_status"), time_is_over, position),
+        resources=request.resources,
         queue=values.get("queue"),
         user=values.get("user"),
         name=values.get("jobname"),
@@ -88,35 +88,35 @@ def entry_of(job_id: str, values: Mapping[str, str], place: Place) -> Entry:
     )
     unread = [*unread_of(values), *(f"{RESOURCES}{key}" for key in request.unread)]
     unread += [] if allocated is None else allocated.unread
-    runs = _runs(values, place)
-    return Entry(
+    runs = _runs(values, position)
+    return PbsJob(
         job,
         tuple(unread),
         (*request.notes, *(["ran more than once; the last run is read"] if runs > 1 else [])),
     )
 
 
-def _runs(values: Mapping[str, str], place: Place) -> int:
+def _runs(values: Mapping[str, str], position: FilePosition) -> int:
     text = values.get("run_count")
-    return 1 if text is None else place.parse(whole, "run_count", text)
+    return 1 if text is None else position.parse(integer, "run_count", text)
 
 
-def _runtime(values: Mapping[str, str], start: int, place: Place) -> int:
-    end = _time(values, "end", place)
+def _runtime(values: Mapping[str, str], start: int, position: FilePosition) -> int:
+    end = _time(values, "end", position)
     if end == MISSING:
-        used = _length(values, "resources_used.walltime", place)
+        used = _length(values, "resources_used.walltime", position)
         if used == MISSING:
-            raise place.error("has neither end nor resources_used.walltime")
+            raise position.error("has neither end nor resources_used.walltime")
         return used
     if end < start:
-        raise place.error(f"is before the start ({start})", "end", end)
+        raise position.error(f"is before the start ({start})", "end", end)
     return end - start
 
 
-def _status(text: str | None, time_is_over: bool, place: Place) -> Status:
+def _status(text: str | None, time_is_over: bool, position: FilePosition) -> Status:
     if text is None:
         return Status.UNKNOWN
-    code = place.parse(whole, "Exit_status", text)
+    code = position.parse(integer, "Exit_status", text)
     if code == 0:
         return Status.COMPLETED
     if code == _KILLED_FOR_WALLTIME or (code >= _SIGNALLED and time_is_over):
@@ -126,11 +126,13 @@ def _status(text: str | None, time_is_over: bool, place: Place) -> Status:
     return Status.FAILED
 
 
-def _time(values: Mapping[str, str], key: str, place: Place) -> int:
+def _time(values: Mapping[str, str], key: str, position: FilePosition) -> int:
     text = values.get(key)
-    return MISSING if text is None else place.parse(lambda t: seconds_within(whole(t)), key, text)
+    return (
+        MISSING if text is None else position.parse(lambda t: seconds_within(integer(t)), key, text)
+    )
 
 
-def _length(values: Mapping[str, str], key: str, place: Place) -> int:
+def _length(values: Mapping[str, str], key: str, position: FilePosition) -> int:
     text = values.get(key)
-    return MISSING if text is None else place.parse(parse_duration, key, text)
+    return MISSING if text is None else position.parse(parse_duration, key, text)

@@ -1,8 +1,8 @@
 """
 Keys of accounting records that are not read: those that say nothing of scheduling, and all others.
 
-The first are listed here with why. Every other key is not modelled; :class:`Counts` counts the jobs
-that have it, and the log's notes name it.
+The first are listed here with why. Every other key is not modelled; :class:`KeyCounts` counts the
+jobs that have it, and the log's notes name it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ IRRELEVANT: Mapping[str, str] = {
     "session": "a number of the processes",
     "alt_id": "a number of the processes",
     "owner": "the user with the host of the submission",
-    "requestor": "who asked for the record",
+    "requestor": "user who asked for it",
     "accounting_id": "a number for other accounting",
     "gridname": "the user's name in a grid",
     "array_id": "the id of the job's array, which its own id says",
@@ -61,7 +61,7 @@ def unread_of(record: Mapping[str, str]) -> Iterator[str]:
 
 
 @dataclass(slots=True)
-class Counts:
+class KeyCounts:
     """How many jobs have what, to be said in the log's notes."""
 
     jobs: int = 0
@@ -76,11 +76,11 @@ class Counts:
 
     def texts(self) -> list[str]:
         """Return a line for each."""
-        found = [f"jobs that {what}: {self._share(n)}" for what, n in sorted(self.notes.items())]
-        found += [
+        lines = [f"jobs that {what}: {self._share(n)}" for what, n in sorted(self.notes.items())]
+        lines += [
             f"{key} is not modelled: {self._share(n)}" for key, n in sorted(self.unread.items())
         ]
-        return found
+        return lines
 
     def _share(self, number: int) -> str:
         return f"{number:,} of {self.jobs:,} jobs ({100 * number / max(self.jobs, 1):.1f} %)"

@@ -19,7 +19,7 @@ evenly among chunks, to the nodes that the job got; where they do not divide amo
 cores without a chunk of their own are grouped around each GPU. What is still uneven is rounded up,
 and a note counts such jobs. Chunks of different kinds cannot be expressed.
 
-``place``: ``scatter`` puts every chunk on a node of its own, ``pack`` all on one; ``excl`` and
+``position``: ``scatter`` puts every chunk on a node of its own, ``pack`` all on one; ``excl`` and
 ``exclhost`` keep other jobs off its nodes. Everything else a chunk asks for (features, hosts, other
 resources) goes into the constraint, as it is and in its order, and so do the job's ``host``,
 ``vnode`` and ``arch``. Any other key is not modelled; a note for each counts the jobs.
@@ -32,7 +32,7 @@ from dataclasses import dataclass, field
 from math import gcd
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpsched.logs.collect import NotAJobError, Shape
+from cpsched.logs.collect import NotAJobError, ResourceRequest
 from cpsched.logs.pbs.allocated import COUNTED, amount
 from cpsched.util.quantities import amount as parse_amount
 from cpsched.util.types import UNBOUNDED
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cpsched.logs.pbs.allocated import Allocated
-    from cpsched.logs.text import Place
+    from cpsched.logs.text import FilePosition
 
 #: Bytes in a PBS size unit; a word has 8 bytes.
 SIZES: Mapping[str, int] = {
@@ -70,13 +70,13 @@ _ALONE = ("singlejob", "singletask")
 _CONDITIONS = ("host", "vnode", "arch")
 
 
-class Request(NamedTuple):
+class PbsRequest(NamedTuple):
     """
     What a job asks for.
 
     Attributes
     ----------
-    shape
+    resources
         How it lies on nodes.
     notes
         What jobs like it are counted for: the end of a sentence that begins with "jobs".
@@ -84,7 +84,7 @@ class Request(NamedTuple):
         Keys that are not modelled.
     """
 
-    shape: Shape
+    resources: ResourceRequest
     notes: tuple[str, ...]
     unread: tuple[str, ...]
 
@@ -120,8 +120,8 @@ class _Chunk:
 
 
 def request_of(
-    resources: Mapping[str, str], place: Place, allocated: Allocated | None = None
-) -> Request:
+    resources: Mapping[str, str], position: FilePosition, allocated: Allocated | None = None
+) -> PbsRequest:
     """
     Return what a job asks for.
 
@@ -140,18 +140,18 @@ def request_of(
         If its chunks are not all alike, which a workload cannot express, or nothing tells its
         cores.
     """
-    asked, notes = dict(resources), list[str]()
-    chunk, exclusive = _chunks(asked, allocated, notes, place)
-    alone, words = _place(asked.pop("place", ""), chunk)
-    _fill_cores(chunk, asked, notes, place)
-    _fill_counted(chunk, asked, allocated, notes, place)
-    _fill_memory(chunk, asked, place)
+    requested, notes = dict(resources), list[str]()
+    chunk, exclusive = _chunks(requested, allocated, notes, position)
+    alone, words = _take_place(requested.pop("place", ""), chunk)
+    _fill_cores(chunk, requested, notes, position)
+    _fill_counted(chunk, requested, allocated, notes, position)
+    _fill_memory(chunk, requested, position)
     if allocated is not None and allocated.cores not in (0, chunk.total("core")):
         notes.append("hold another number of cores by exec_host than they ask for, which counts")
-    chunk.constraint += [f"{key}={asked.pop(key)}" for key in _CONDITIONS if key in asked]
-    if asked.get("naccesspolicy", "").lower() in _ALONE:
-        alone = bool(asked.pop("naccesspolicy"))
-    shape = Shape(
+    chunk.constraint += [f"{key}={requested.pop(key)}" for key in _CONDITIONS if key in requested]
+    if requested.get("naccesspolicy", "").lower() in _ALONE:
+        alone = bool(requested.pop("naccesspolicy"))
+    resource_request = ResourceRequest(
         units=chunk.count,
         request=chunk.amounts,
         per_node=chunk.per_node,
@@ -162,8 +162,8 @@ def request_of(
     )
     # A sum over the chunks of what is a condition in each.
     sums = {item.partition("=")[0] for item in chunk.constraint}
-    unread = (*(key for key in asked if key not in IRRELEVANT and key not in sums), *words)
-    return Request(shape, tuple(notes), unread)
+    unread = (*(key for key in requested if key not in IRRELEVANT and key not in sums), *words)
+    return PbsRequest(resource_request, tuple(notes), unread)
 
 
 def kilobytes(value: str) -> int:
@@ -172,62 +172,64 @@ def kilobytes(value: str) -> int:
 
 
 def _chunks(
-    asked: dict[str, str], allocated: Allocated | None, notes: list[str], place: Place
+    requested: dict[str, str], allocated: Allocated | None, notes: list[str], position: FilePosition
 ) -> tuple[_Chunk, bool]:
     """Take the chunks out of a request; return what they are, and whether their nodes are alone."""
-    if "select" in asked:
+    if "select" in requested:
         # What it was submitted as, if it was written in the older way.
-        asked.pop("nodes", None)
-        return _merged(_terms("select", asked.pop("select"), place)), False
-    if key := _specification(asked):
-        spec, *modifiers = asked.pop(key).split("#")
+        requested.pop("nodes", None)
+        return _merged(_terms("select", requested.pop("select"), position)), False
+    if key := _specification(requested):
+        spec, *modifiers = requested.pop(key).split("#")
         alone = any(word.startswith("excl") for word in modifiers)
-        return _merged(_terms("nodes", spec, place)), alone
+        return _merged(_terms("nodes", spec, position)), alone
     for key in ("procs", "size"):
-        if key in asked:
-            return _Chunk(_count(key, asked.pop(key), place), {"core": 1}, loose=True), False
-    if "mppwidth" in asked:
-        return _cray(asked, place), False
-    if "ncpus" in asked:
-        return _cores(asked, allocated, place), False
+        if key in requested:
+            return _Chunk(_count(key, requested.pop(key), position), {"core": 1}, loose=True), False
+    if "mppwidth" in requested:
+        return _cray(requested, position), False
+    if "ncpus" in requested:
+        return _cores(requested, allocated, position), False
     return _got(allocated, notes), False
 
 
-def _specification(asked: Mapping[str, str]) -> str | None:
+def _specification(requested: Mapping[str, str]) -> str | None:
     """Return the key that holds Torque's ``2:ppn=4``, None if no key does."""
-    if "nodes" in asked:
+    if "nodes" in requested:
         return "nodes"
     # Some sites write all of it into nodect, which else is a number.
-    if ":" in asked.get("nodect", ""):
+    if ":" in requested.get("nodect", ""):
         return "nodect"
     others = ("procs", "size", "mppwidth", "ncpus")
-    return "neednodes" if "neednodes" in asked and not any(map(asked.get, others)) else None
+    return "neednodes" if "neednodes" in requested and not any(map(requested.get, others)) else None
 
 
-def _cores(asked: dict[str, str], allocated: Allocated | None, place: Place) -> _Chunk:
+def _cores(
+    requested: dict[str, str], allocated: Allocated | None, position: FilePosition
+) -> _Chunk:
     """Return ``ncpus`` cores: on one node, or on as many as the job counts or got."""
-    cores = _count("ncpus", asked.pop("ncpus"), place)
+    cores = _count("ncpus", requested.pop("ncpus"), position)
     nodes = allocated.nodes if allocated is not None else 0
-    if not nodes and "nodect" in asked:
-        nodes = _count("nodect", asked["nodect"], place)
+    if not nodes and "nodect" in requested:
+        nodes = _count("nodect", requested["nodect"], position)
     if nodes <= 1:
         return _Chunk(1, {"core": cores})
     if cores < nodes:
-        raise place.error(f"is less than the {nodes} nodes", "Resource_List.ncpus", cores)
+        raise position.error(f"is less than the {nodes} nodes", "Resource_List.ncpus", cores)
     return _Chunk(cores, {"core": 1}, nodes=nodes, loose=True)
 
 
-def _cray(asked: dict[str, str], place: Place) -> _Chunk:
+def _cray(requested: dict[str, str], position: FilePosition) -> _Chunk:
     """Return ``mppwidth`` processing elements of ``mppdepth`` cores, ``mppnppn`` on a node."""
     width, depth, on_node = (
-        _count(key, asked.pop(key, str(usual)), place)
+        _count(key, requested.pop(key, str(usual)), position)
         for key, usual in (("mppwidth", 1), ("mppdepth", 1), ("mppnppn", UNBOUNDED - 1))
     )
     chunk = _Chunk(width, {"core": depth})
     if on_node < UNBOUNDED - 1:
         chunk.nodes = -(-width // on_node)
-    if "mppmem" in asked:
-        chunk.set("mem", place.parse(kilobytes, "Resource_List.mppmem", asked.pop("mppmem")))
+    if "mppmem" in requested:
+        chunk.set("mem", position.parse(kilobytes, "Resource_List.mppmem", requested.pop("mppmem")))
     return chunk
 
 
@@ -239,26 +241,26 @@ def _got(allocated: Allocated | None, notes: list[str]) -> _Chunk:
     return _Chunk(allocated.cores, {"core": 1}, nodes=allocated.nodes, loose=True)
 
 
-def _terms(key: str, text: str, place: Place) -> list[_Chunk]:
-    return [_chunk(key, term, place) for term in text.split("+")]
+def _terms(key: str, text: str, position: FilePosition) -> list[_Chunk]:
+    return [_chunk(key, term, position) for term in text.split("+")]
 
 
-def _chunk(key: str, term: str, place: Place) -> _Chunk:
+def _chunk(key: str, term: str, position: FilePosition) -> _Chunk:
     """Read one term of ``select``, or of Torque's ``nodes``: ``4:ppn=8:gpus=1:property``."""
     chunk, selects = _Chunk(), key == "select"
     seen: dict[str, str] = {}
-    for position, part in enumerate(term.split(":")):
+    for at, part in enumerate(term.split(":")):
         name, equals, value = part.partition("=")
-        if position == 0 and not equals and (selects or _LEADING_COUNT.fullmatch(part)):
-            chunk.count = _count(key, part, place)
+        if at == 0 and not equals and (selects or _LEADING_COUNT.fullmatch(part)):
+            chunk.count = _count(key, part, position)
         elif not name or (selects and not equals):
             form = "chunks are written N:resource=value" if selects else "terms are written N:ppn=M"
-            raise place.error(f"{form}:...", key, term)
+            raise position.error(f"{form}:...", key, term)
         elif equals and (kind := _kind(name, key)):
             if seen.setdefault(kind, value) != value:
-                raise place.error("is there twice with different values", f"{key} {name}", value)
+                raise position.error("is there twice with different values", f"{key} {name}", value)
             reader = kilobytes if kind == "mem" else amount
-            chunk.set(kind, place.parse(reader, f"{key} {name}", value))
+            chunk.set(kind, position.parse(reader, f"{key} {name}", value))
         elif name not in _IGNORED:
             chunk.constraint.append(part)
     return chunk
@@ -281,9 +283,11 @@ def _merged(chunks: list[_Chunk]) -> _Chunk:
     return first
 
 
-def _fill_cores(chunk: _Chunk, asked: dict[str, str], notes: list[str], place: Place) -> None:
+def _fill_cores(
+    chunk: _Chunk, requested: dict[str, str], notes: list[str], position: FilePosition
+) -> None:
     """Give a chunk its share of the cores that only the job's total tells."""
-    total = _count("ncpus", asked["ncpus"], place) if "ncpus" in asked else 0
+    total = _count("ncpus", requested["ncpus"], position) if "ncpus" in requested else 0
     if "core" not in chunk.amounts:
         chunk.amounts["core"] = max(1, -(-total // chunk.count))
         if total > chunk.count and total % chunk.count:
@@ -294,22 +298,25 @@ def _fill_cores(chunk: _Chunk, asked: dict[str, str], notes: list[str], place: P
 
 def _fill_counted(
     chunk: _Chunk,
-    asked: dict[str, str],
+    requested: dict[str, str],
     allocated: Allocated | None,
     notes: list[str],
-    place: Place,
+    position: FilePosition,
 ) -> None:
     """Give a chunk its share of the GPUs and MICs that only the job's total tells."""
     totals: dict[str, int] = {}
-    for key in [key for key in asked if key in COUNTED]:
-        kind, total = COUNTED[key], place.parse(amount, f"Resource_List.{key}", asked.pop(key))
+    for key in [key for key in requested if key in COUNTED]:
+        kind, total = (
+            COUNTED[key],
+            position.parse(amount, f"Resource_List.{key}", requested.pop(key)),
+        )
         if kind in chunk.amounts:
             if total not in (0, chunk.total(kind)):
                 notes.append(
                     f"have another number in Resource_List.{key} than their chunks, which count"
                 )
         elif totals.setdefault(kind, total) != total:
-            raise place.error(
+            raise position.error(
                 f"differs from another key for it ({totals[kind]})", f"Resource_List.{key}", total
             )
     for kind, total in allocated.counted.items() if allocated is not None else ():
@@ -349,20 +356,20 @@ def _uneven(kind: str) -> str:
     return f"ask for a number of {kind}s that does not divide evenly, so each share is rounded up"
 
 
-def _fill_memory(chunk: _Chunk, asked: dict[str, str], place: Place) -> None:
+def _fill_memory(chunk: _Chunk, requested: dict[str, str], position: FilePosition) -> None:
     """Give a chunk its share of the memory that only the job's total tells."""
-    total = asked.pop("mem", None)
+    total = requested.pop("mem", None)
     if "mem" in chunk.amounts:
         return
     if total is not None:
-        amount_in_all = place.parse(kilobytes, "Resource_List.mem", total)
+        amount_in_all = position.parse(kilobytes, "Resource_List.mem", total)
         chunk.amounts["mem"] = -(-amount_in_all // chunk.count)
-    elif "pmem" in asked:
-        each = place.parse(kilobytes, "Resource_List.pmem", asked.pop("pmem"))
+    elif "pmem" in requested:
+        each = position.parse(kilobytes, "Resource_List.pmem", requested.pop("pmem"))
         chunk.amounts["mem"] = each * chunk.amounts["core"]
 
 
-def _place(text: str, chunk: _Chunk) -> tuple[bool, list[str]]:
+def _take_place(text: str, chunk: _Chunk) -> tuple[bool, list[str]]:
     """
     Give a chunk the number of nodes that ``place`` says.
 
@@ -383,8 +390,8 @@ def _place(text: str, chunk: _Chunk) -> tuple[bool, list[str]]:
     return any(word in ("excl", "exclhost") for word in words), unread
 
 
-def _count(name: str, value: str, place: Place) -> int:
-    count = place.parse(amount, f"Resource_List.{name}", value)
+def _count(name: str, value: str, position: FilePosition) -> int:
+    count = position.parse(amount, f"Resource_List.{name}", value)
     if not 1 <= count < UNBOUNDED:
-        raise place.error(f"must be from 1 to {UNBOUNDED - 1}", f"Resource_List.{name}", value)
+        raise position.error(f"must be from 1 to {UNBOUNDED - 1}", f"Resource_List.{name}", value)
     return count

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import TraceError
 from cpsched.logs.limits import MAX_RATIO, SMALL_UNPACKED
-from cpsched.logs.sacct.lines import Row
-from cpsched.logs.text import Place, head, opened
+from cpsched.logs.sacct.lines import SacctRow
+from cpsched.logs.text import FilePosition, head, opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -54,7 +54,7 @@ def is_json(start: bytes) -> bool:
     return bool(_START.match(start[:4096]))
 
 
-def json_rows(path: Path) -> Iterator[Row] | None:
+def json_rows(path: Path) -> Iterator[SacctRow] | None:
     """
     Return the jobs of a file as rows, None if it is not JSON.
 
@@ -65,40 +65,40 @@ def json_rows(path: Path) -> Iterator[Row] | None:
     """
     if not is_json(head(path)):
         return None
-    most = min(_MOST, max(SMALL_UNPACKED, MAX_RATIO * path.stat().st_size))
+    limit = min(_MOST, max(SMALL_UNPACKED, MAX_RATIO * path.stat().st_size))
     text = bytearray()
     with opened(path) as file:
         # In pieces: a read of so many bytes would take them from the memory before there are any.
         while piece := file.read(2**20):
             text += piece
-            if len(text) > most:
+            if len(text) > limit:
                 raise TraceError(
-                    f"is more than {most} bytes of JSON; use sacct --parsable2", file=path
+                    f"is more than {limit} bytes of JSON; use sacct --parsable2", file=path
                 )
     return _jobs(text.decode("utf-8", "replace"), path)
 
 
-def _jobs(text: str, path: Path) -> Iterator[Row]:
+def _jobs(text: str, path: Path) -> Iterator[SacctRow]:
     """Yield the jobs, one after the other: all at once would take ten times the space."""
     begin = _LIST.search(text)
     if begin is None:
         raise TraceError("has no list of jobs; it must be the output of sacct --json", file=path)
     at, number, decoder = begin.end(), 0, json.JSONDecoder()
-    while (found := _NEXT.match(text, at)) and found[1] != "]":
-        place = Place(path, item=f"jobs[{number}]")
+    while (match := _NEXT.match(text, at)) and match[1] != "]":
+        position = FilePosition(path, item=f"jobs[{number}]")
         try:
-            job, at = decoder.raw_decode(text, found.start(1))
+            job, at = decoder.raw_decode(text, match.start(1))
         except (ValueError, RecursionError) as error:
-            raise place.error(f"is not JSON ({error})") from error
+            raise position.error(f"is not JSON ({error})") from error
         if not isinstance(job.get("time"), dict):
-            raise place.error("has no time, as the jobs of squeue --json; use sacct --json")
+            raise position.error("has no time, as the jobs of squeue --json; use sacct --json")
         number += 1
-        yield _row(job, place)
-    if found is None:
+        yield _row(job, position)
+    if match is None:
         raise TraceError(f"is not JSON: it ends or breaks after {number} jobs", file=path)
 
 
-def _row(job: Mapping[str, Any], place: Place) -> Row:
+def _row(job: Mapping[str, Any], position: FilePosition) -> SacctRow:
     """Return one job as columns."""
     time, tres, state = (_part(job, name) for name in ("time", "tres", "state"))
     current = state.get("current", job.get("state"))
@@ -135,7 +135,7 @@ def _row(job: Mapping[str, Any], place: Place) -> Row:
     for key, value in job.items():
         if key not in _KEYS and (name := _KEYS_OF_COLUMNS.get(key, key)) and not _is_empty(value):
             line[name] = _text(value) or "set"
-    return Row(line, place)
+    return SacctRow(line, position)
 
 
 def _is_empty(value: object) -> bool:
@@ -200,10 +200,10 @@ def _second(time: Mapping[str, Any], name: str) -> str:
 
 def _tres(items: object) -> str:
     """Return ``cpu=4,mem=1000M,gres/gpu:v100=2``."""
-    found = []
+    items_of_text = []
     for item in items if isinstance(items, list) else ():
         count = _text(item.get("count")) if isinstance(item, dict) else ""
         if count and item.get("type") != "energy":
             name = _text(item.get("type")) + (f"/{item['name']}" if item.get("name") else "")
-            found.append(f"{name}={count}" + ("M" if name == "mem" else ""))
-    return ",".join(found)
+            items_of_text.append(f"{name}={count}" + ("M" if name == "mem" else ""))
+    return ",".join(items_of_text)

@@ -13,13 +13,13 @@ import shlex
 from typing import TYPE_CHECKING
 
 from cpsched.errors import TraceError
-from cpsched.logs.collect import Jobs
+from cpsched.logs.collect import JobCollector
 from cpsched.logs.sacct.command import not_modelled, options_in, set_option
 from cpsched.logs.sacct.job import job_of
-from cpsched.logs.sacct.lines import Row
-from cpsched.logs.sacct.request import Shapes
-from cpsched.logs.text import Place
-from cpsched.util.quantities import whole
+from cpsched.logs.sacct.lines import SacctRow
+from cpsched.logs.sacct.request import ResourceRequests
+from cpsched.logs.text import FilePosition
+from cpsched.util.quantities import integer
 from cpsched.util.slurm_quantities import ENDLESS, moment, whole_minutes
 
 if TYPE_CHECKING:
@@ -71,8 +71,8 @@ def read(path: Path, *, submit: int, user: str = "", job_id: str = "new") -> Wor
     TraceError
         If the file cannot be read or is no script, or a value cannot be read.
     """
-    asked = _options(path)
-    place = Place(path, None)
+    options = _options(path)
+    position = FilePosition(path, None)
     values = {
         "jobid": job_id,
         "user": user,
@@ -81,36 +81,36 @@ def read(path: Path, *, submit: int, user: str = "", job_id: str = "new") -> Wor
         "state": "COMPLETED",
         "start": str(submit),
         "elapsedraw": "0",
-        **{column: asked[name] for column, name in _COLUMNS.items() if name in asked},
+        **{column: options[name] for column, name in _COLUMNS.items() if name in options},
     }
-    nodes = _number(asked, "nodes", place)
-    tasks = _number(asked, "ntasks", place)
+    nodes = _number(options, "nodes", position)
+    tasks = _number(options, "ntasks", position)
     if tasks is None:
-        tasks = (nodes or 1) * (_number(asked, "ntasks-per-node", place) or 1)
-    values["reqcpus"] = str(tasks * (_number(asked, "cpus-per-task", place) or 1))
+        tasks = (nodes or 1) * (_number(options, "ntasks-per-node", position) or 1)
+    values["reqcpus"] = str(tasks * (_number(options, "cpus-per-task", position) or 1))
     if nodes is not None:
         values["reqnodes"] = str(nodes)
-    if "time" in asked:
-        seconds = place.parse(whole_minutes, "--time", asked["time"])
+    if "time" in options:
+        seconds = position.parse(whole_minutes, "--time", options["time"])
         values["timelimitraw"] = "UNLIMITED" if seconds == ENDLESS else str(seconds // 60)
-    if "begin" in asked:
-        begin = place.parse(lambda text: moment(text, submit), "--begin", asked["begin"])
+    if "begin" in options:
+        begin = position.parse(lambda text: moment(text, submit), "--begin", options["begin"])
         values["eligible"] = str(max(begin, submit))
     for name, each in (("mem", "n"), ("mem-per-cpu", "c")):
-        if name in asked:
-            values["reqmem"] = f"{asked[name]}{'' if asked[name][-1:].isalpha() else 'M'}{each}"
-    words = (f"--{name}={value}" if value else f"--{name}" for name, value in asked.items())
+        if name in options:
+            values["reqmem"] = f"{options[name]}{'' if options[name][-1:].isalpha() else 'M'}{each}"
+    words = (f"--{name}={value}" if value else f"--{name}" for name, value in options.items())
     values["submitline"] = " ".join(["sbatch", *("_".join(word.split()) for word in words)])
-    jobs = Jobs(path, skip_bad_lines=False)
-    jobs.add(job_of(Row(values, place), Shapes()).job, place)
-    return jobs.workload([("Note", text) for text in _notes(asked)])
+    jobs = JobCollector(path, skip_bad_lines=False)
+    jobs.add(job_of(SacctRow(values, position), ResourceRequests()).job, position)
+    return jobs.workload([("Note", text) for text in _notes(options)])
 
 
-def _notes(asked: Mapping[str, str]) -> Iterator[str]:
+def _notes(options: Mapping[str, str]) -> Iterator[str]:
     """Yield what of the options of a script is not modelled, and what is done instead."""
-    if _HETEROGENEOUS in asked:
+    if _HETEROGENEOUS in options:
         yield "not modelled: components of a heterogeneous job (the first one alone)"
-    for name, value in asked.items():
+    for name, value in options.items():
         if name in _UNTOLD:
             yield f"not modelled: --{name} ({_UNTOLD[name]})"
         elif name != _HETEROGENEOUS and (gap := not_modelled(name, value)):
@@ -125,14 +125,14 @@ def _options(path: Path) -> Mapping[str, str]:
         raise TraceError(f"cannot be read: {error.strerror or error}", file=path) from None
     if not lines or not lines[0].startswith("#!"):
         raise TraceError("must begin with #! and an interpreter, as sbatch requires", file=path)
-    asked: dict[str, str] = {}
+    options: dict[str, str] = {}
     for number, line in _before_commands(lines):
         words = _words(line, number, path)
         if words and words[0] in _COMPONENTS:
-            return {**asked, _HETEROGENEOUS: ""}
+            return {**options, _HETEROGENEOUS: ""}
         for name, value in options_in(["sbatch", *words]).items():
-            set_option(asked, name, value)
-    return asked
+            set_option(options, name, value)
+    return options
 
 
 def _words(line: str, number: int, path: Path) -> list[str]:
@@ -153,11 +153,11 @@ def _before_commands(lines: list[str]) -> Iterator[tuple[int, str]]:
         yield number, line
 
 
-def _number(asked: Mapping[str, str], name: str, place: Place) -> int | None:
+def _number(options: Mapping[str, str], name: str, position: FilePosition) -> int | None:
     """Return an option that is a number; of a range of nodes, the least."""
-    if name not in asked:
+    if name not in options:
         return None
-    number = place.parse(whole, f"--{name}", asked[name].partition("-")[0])
+    number = position.parse(integer, f"--{name}", options[name].partition("-")[0])
     if number < 1:
-        raise place.error("must be at least 1", f"--{name}", asked[name])
+        raise position.error("must be at least 1", f"--{name}", options[name])
     return number

@@ -13,6 +13,7 @@ from collections import deque
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from cpsched.logs.sacct.dependencies import form_not_modelled
 from cpsched.logs.sacct.option_table import (
     INHERITED,
     PROGRAMS,
@@ -22,7 +23,6 @@ from cpsched.logs.sacct.option_table import (
     named,
     tables,
 )
-from cpsched.logs.sacct.waits import form_not_modelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -70,9 +70,9 @@ def options_in(words: Sequence[str], component: int = 0) -> Mapping[str, str]:
         rest.popleft()
     program = rest.popleft().rpartition("/")[2] if rest else ""
     program = program if program in PROGRAMS else PROGRAMS[0]
-    asked: dict[str, str] = {}
+    options: dict[str, str] = {}
     for left in range(component, -1, -1):
-        over = _read_component(rest, program, asked)
+        over = _read_component(rest, program, options)
         if left == 0:
             break
         # Components may stand in the script instead (#SBATCH hetjob). Behind the script of sbatch
@@ -81,29 +81,29 @@ def options_in(words: Sequence[str], component: int = 0) -> Mapping[str, str]:
         over = over or ":" not in ahead
         while not over and rest.popleft() != ":":
             pass
-        asked = {name: value for name, value in asked.items() if name in INHERITED}
+        options = {name: value for name, value in options.items() if name in INHERITED}
         if over:
             break
-    return asked
+    return options
 
 
-def _read_component(rest: deque[str], program: str, asked: dict[str, str]) -> bool:
+def _read_component(rest: deque[str], program: str, options: dict[str, str]) -> bool:
     """Read options up to a colon or the script; say if no component can follow."""
     while rest and rest[0].startswith("-") and rest[0] not in ("-", "--"):
         for name, value in _options(rest.popleft(), rest, program):
             if name == "wrap":
                 # Its words cannot be told from the options behind it.
                 if behind := _behind_wrap(rest):
-                    asked[BEHIND_WRAP] = behind
+                    options[BEHIND_WRAP] = behind
                 return True
-            set_option(asked, name, value)
+            set_option(options, name, value)
     return False
 
 
-def may_be_requeued(command: str, asked: Mapping[str, str]) -> bool:
+def may_be_requeued(command: str, options: Mapping[str, str]) -> bool:
     """Say whether Slurm may queue a job again under ``JobRequeue=1``, its default."""
     program = command.partition(" ")[0].rpartition("/")[2]
-    return program not in ("srun", "salloc") and "no-requeue" not in asked
+    return program not in ("srun", "salloc") and "no-requeue" not in options
 
 
 def not_modelled(name: str, value: str) -> tuple[str, str] | None:
@@ -141,13 +141,13 @@ def _is_prefix(word: str) -> bool:
     return word.rpartition("/")[2] == "env" or bool(_VARIABLE.fullmatch(word))
 
 
-def set_option(asked: dict[str, str], name: str, value: str) -> None:
+def set_option(options: dict[str, str], name: str, value: str) -> None:
     """Set an option; another one that sets the same value no longer counts."""
     for rivals in RIVALS:
         if name in rivals:
             for rival in rivals:
-                asked.pop(rival, None)
-    asked[name] = value
+                options.pop(rival, None)
+    options[name] = value
 
 
 def _options(word: str, rest: deque[str], program: str) -> Iterator[tuple[str, str]]:

@@ -41,23 +41,28 @@ from typing import TYPE_CHECKING
 
 from cpsched.errors import TraceError
 from cpsched.logs.checks import LogTooLargeError
-from cpsched.logs.collect import Jobs, NotAJobError
+from cpsched.logs.collect import JobCollector, NotAJobError
 from cpsched.logs.sacct.as_json import is_json, json_rows
+from cpsched.logs.sacct.dependencies import (
+    Dependencies,
+    RequestedDependency,
+    generations,
+    requested_dependency,
+)
 from cpsched.logs.sacct.gaps import LogGaps
 from cpsched.logs.sacct.job import job_of
-from cpsched.logs.sacct.lines import JOB_ID, Lines, is_first_line
-from cpsched.logs.sacct.request import Shapes
-from cpsched.logs.sacct.waits import Waits, Wanted, generations, wanted_of
+from cpsched.logs.sacct.lines import JOB_ID, SacctLines, is_first_line
+from cpsched.logs.sacct.request import ResourceRequests
 from cpsched.logs.sacct.write import write
 from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cpsched.logs.collect import Job
-    from cpsched.logs.sacct.job import Found
-    from cpsched.logs.sacct.lines import Row
-    from cpsched.logs.text import Place
+    from cpsched.logs.collect import JobRecord
+    from cpsched.logs.sacct.job import SacctJob
+    from cpsched.logs.sacct.lines import SacctRow
+    from cpsched.logs.text import FilePosition
     from cpsched.model.workload import Workload
 
 _TASKS = re.compile(r"([0-9]+)_\[([^\]%]*)(?:%[0-9]+)?\]?")
@@ -89,7 +94,7 @@ class Sacct:
             At the first invalid line (unless ``skip_bad_lines``), and if the header
             lacks a column, the file cannot be read, or no job in it is known to have ended.
         """
-        return _Reading(Jobs(path, skip_bad_lines=skip_bad_lines), path).workload()
+        return _Reading(JobCollector(path, skip_bad_lines=skip_bad_lines), path).workload()
 
 
 SACCT = Sacct()
@@ -99,10 +104,10 @@ SACCT = Sacct()
 class _Reading:
     """Makes jobs of rows."""
 
-    jobs: Jobs
+    jobs: JobCollector
     path: Path
-    shapes: Shapes = field(default_factory=Shapes)
-    waits: Waits = field(default_factory=Waits)
+    requests: ResourceRequests = field(default_factory=ResourceRequests)
+    dependencies: Dependencies = field(default_factory=Dependencies)
     gaps: LogGaps = field(default_factory=LogGaps)
     #: What is said in the header: how many jobs or lines, and what of them.
     notes: Counter[str] = field(default_factory=Counter)
@@ -118,22 +123,22 @@ class _Reading:
 
     def workload(self) -> Workload:
         """Read the file."""
-        lines = Lines(self.path, self.jobs.bad)
+        lines = SacctLines(self.path, self.jobs.bad)
         # sacct prints the steps of a job right after it.
         for _, group in groupby(json_rows(self.path) or lines.rows(), key=_without_step):
-            found = list(group)
-            steps = [row for row in found if row.is_step]
-            if len(steps) == len(found):
+            rows = list(group)
+            steps = [row for row in rows if row.is_step]
+            if len(steps) == len(rows):
                 self.jobs.set_aside("step without its job", steps[0].job_id)
             self.notes["steps"] += len(steps)
-            for row in found:
+            for row in rows:
                 if not row.is_step:
                     self._take(row, steps)
-        columns = self.waits.columns(self.jobs)
-        self.notes.update(self.waits.counts)
+        columns = self.dependencies.columns(self.jobs)
+        self.notes.update(self.dependencies.counts)
         self.notes["jobs of other clusters than the first"] = len(self.clusters)
         uneven = "jobs with GPUs or the like that do not divide among their nodes, rounded up"
-        self.notes[uneven] = self.shapes.num_uneven
+        self.notes[uneven] = self.requests.num_uneven
         counts = [f"{what}: {count}" for what, count in self.notes.items() if count]
         if self.suspended:
             counts.append(f"hours for which jobs were suspended: {self.suspended / 3600:,.1f}")
@@ -141,18 +146,18 @@ class _Reading:
         counts += self.gaps.texts()
         return self.jobs.workload([("Note", text) for text in counts], **columns)
 
-    def _take(self, row: Row, steps: list[Row]) -> None:
+    def _take(self, row: SacctRow, steps: list[SacctRow]) -> None:
         """Take one line, as a job, as jobs, or as what else it is."""
         try:
-            found = job_of(_with_steps(row, steps), self.shapes)
+            parsed = job_of(_with_steps(row, steps), self.requests)
             for job_id in self._ids(row):
-                self._add(found, job_id, row)
+                self._add(parsed, job_id, row)
         except NotAJobError as why:
             self._leave(row, why)
         except TraceError as error:
             self.jobs.bad(error)
 
-    def _leave(self, row: Row, why: NotAJobError) -> None:
+    def _leave(self, row: SacctRow, why: NotAJobError) -> None:
         """Count a line that is no job, with the tasks that it stands for."""
         try:
             number = sum(map(len, self._tasks(row))) or 1
@@ -161,7 +166,7 @@ class _Reading:
         else:
             self.jobs.set_aside(why.reason, row.job_id, why.core_seconds, number)
 
-    def _ids(self, row: Row) -> list[str]:
+    def _ids(self, row: SacctRow) -> list[str]:
         """Return the ids of the jobs in a line: of one, or of the tasks Slurm keeps in one line."""
         ranges = self._tasks(row)
         number = row.job_id.partition("_")[0]
@@ -175,50 +180,54 @@ class _Reading:
             )
         return [f"{number}_{task}" for tasks in ranges for task in tasks]
 
-    def _tasks(self, row: Row) -> list[range]:
+    def _tasks(self, row: SacctRow) -> list[range]:
         """Return the tasks that Slurm keeps in one line; none for a line of one job."""
         match = _TASKS.fullmatch(row.job_id)
         if match is None:
             if not JOB_ID.fullmatch(row.job_id):
-                raise row.place.error("is not the id of a job", "JobID", row.job_id)
+                raise row.position.error("is not the id of a job", "JobID", row.job_id)
             return []
         listed, dots, _ = match[2].partition("...")
         if dots:
             self.jobs.set_aside("tasks left out of JobID (SLURM_BITSTR_LEN)", row.job_id)
             listed = listed.rpartition(",")[0]
-        return row.place.parse(_tasks, "JobID", listed) if listed or not dots else []
+        return row.position.parse(_tasks, "JobID", listed) if listed or not dots else []
 
-    def _add(self, found: Found, job_id: str, row: Row) -> None:
+    def _add(self, parsed: SacctJob, job_id: str, row: SacctRow) -> None:
         """Add a job; under another id if its number was there before."""
-        jobs, job, place = self.jobs, found.job, row.place
+        jobs, job, position = self.jobs, parsed.job, row.position
         cluster = row.values.get("cluster")
         if (job_id, job.submit, job.start) in self.replaced:
-            raise NotAJobError("repeated line", job.shape.units * job.runtime)
+            raise NotAJobError("repeated line", job.resources.units * job.runtime)
         name, attempt, before = self._name_of(job, job_id, cluster)
-        if before in self.preempted and self._continue(before, found, job_id, place):
+        if before in self.preempted and self._continue(before, parsed, job_id, position):
             return
         if name != job.job_id:
             generation = name.partition("@")[2].partition("#")[0]
             array = f"{job.array}@{generation}" if job.array and generation else job.array
             job = job._replace(job_id=name, array=array)
         at = len(jobs)
-        wanted = wanted_of(found.dependency, job_id) if attempt == 1 else Wanted()
-        waits = wanted is not None and wanted != Wanted()
-        jobs.add(job._replace(begin=found.asked_begin) if waits else job, place)
+        wanted = (
+            requested_dependency(parsed.dependency, job_id)
+            if attempt == 1
+            else RequestedDependency()
+        )
+        has_dependency = wanted is not None and wanted != RequestedDependency()
+        jobs.add(job._replace(begin=parsed.asked_begin) if has_dependency else job, position)
         if attempt > 1:
-            self.waits.follow(at, before)
-        elif wanted is not None and waits:
-            self.waits.add(at, wanted, found.eligible)
-        if found.preempted:
+            self.dependencies.follow(at, before)
+        elif wanted is not None and has_dependency:
+            self.dependencies.add(at, wanted, parsed.eligible)
+        if parsed.preempted:
             self.preempted.add(at)
-        self.waits.note(at, name)
+        self.dependencies.note(at, name)
         if self.cluster is None:
             self.cluster = cluster
         if cluster != self.cluster:
             self.clusters[at] = cluster or ""
-        self._count(found, name, row)
+        self._count(parsed, name, row)
 
-    def _count(self, found: Found, name: str, row: Row) -> None:
+    def _count(self, parsed: SacctJob, name: str, row: SacctRow) -> None:
         """Count what is unusual about a job that was added, and what of it is not modelled."""
         kinds = []
         if "#" in name:
@@ -227,14 +236,14 @@ class _Reading:
             kinds.append("jobs whose number was another one's before")
         if "+" in name:
             kinds.append("components of heterogeneous jobs")
-        if found.suspended:
+        if parsed.suspended:
             kinds.append("jobs that were suspended")
-            self.suspended += found.suspended
-        if kinds or found.notes:
-            self.notes.update((*kinds, *found.notes))
-        self.gaps.add(row.values, found.options, found.job.shape.units * found.job.runtime)
+            self.suspended += parsed.suspended
+        if kinds or parsed.notes:
+            self.notes.update((*kinds, *parsed.notes))
+        self.gaps.add(row.values, parsed.options, parsed.job.resources.units * parsed.job.runtime)
 
-    def _name_of(self, job: Job, job_id: str, cluster: str | None) -> tuple[str, int, int]:
+    def _name_of(self, job: JobRecord, job_id: str, cluster: str | None) -> tuple[str, int, int]:
         """
         Return the id of a job, which attempt it is, and the row of the one before or -1.
 
@@ -244,7 +253,7 @@ class _Reading:
             If it is there already.
         """
         number = job_id.partition("_")[0].partition("+")[0]
-        if self.jobs.row_of(job_id) is None and self.waits.first_of(number) is None:
+        if self.jobs.row_of(job_id) is None and self.dependencies.first_of(number) is None:
             first = None if number == job_id else self.jobs.row_of(number)
             if first is None:
                 return job_id, 1, -1
@@ -253,12 +262,12 @@ class _Reading:
             for row in rows:
                 started = self.jobs.value("submit", row), self.jobs.value("start", row)
                 if started == (job.submit, job.start) and self._is_of(row, job, cluster, "name"):
-                    raise NotAJobError("repeated line", job.shape.units * job.runtime)
+                    raise NotAJobError("repeated line", job.resources.units * job.runtime)
             if rows:
                 if self._is_of(rows[-1], job, cluster, "name") and self._is_apart(rows[-1], job):
                     return f"{own}#{len(rows) + 1}", len(rows) + 1, rows[-1]
                 continue
-            first = self.waits.first_of(array)
+            first = self.dependencies.first_of(array)
             if first is None and number != job_id:
                 first = self.jobs.row_of(array)
             if first is None or self._is_of(first, job, cluster):
@@ -274,13 +283,13 @@ class _Reading:
             row = self.jobs.row_of(f"{job_id}#{len(rows) + 1}")
         return rows
 
-    def _is_of(self, row: int, job: Job, cluster: str | None, *more: str) -> bool:
+    def _is_of(self, row: int, job: JobRecord, cluster: str | None, *more: str) -> bool:
         """Tell whether a job that was added is of the same user, account and cluster."""
         return self.jobs.agrees(row, job, ("user", "group", *more)) and (
             self.cluster is None or self.clusters.get(row, self.cluster) == cluster
         )
 
-    def _is_apart(self, row: int, job: Job) -> bool:
+    def _is_apart(self, row: int, job: JobRecord) -> bool:
         """Tell whether a job came when one that was added had ended, or ended before it came."""
         submit, start, ran, cancel = (
             self.jobs.value(name, row) for name in ("submit", "start", "runtime", "cancel")
@@ -289,29 +298,29 @@ class _Reading:
         own_end = job.cancel if job.start == MISSING else job.start + job.runtime
         return job.submit >= end or own_end <= submit
 
-    def _continue(self, row: int, found: Found, job_id: str, place: Place) -> bool:
+    def _continue(self, row: int, parsed: SacctJob, job_id: str, position: FilePosition) -> bool:
         """Take the attempt that follows a preempted one in its place; say if it does follow."""
-        jobs, job = self.jobs, found.job
+        jobs, job = self.jobs, parsed.job
         submit, start, ran = (jobs.value(name, row) for name in ("submit", "start", "runtime"))
         if MISSING < job.start < start + ran:
             return False
-        jobs.set_aside("preempted, and queued again", job_id, job.shape.units * ran)
+        jobs.set_aside("preempted, and queued again", job_id, job.resources.units * ran)
         for seconds in ((submit, start), (job.submit, job.start)):
             self.replaced.add((job_id, *seconds))
         begin = jobs.value("begin", row)
-        jobs.replace(row, job._replace(submit=submit, begin=begin), place)
-        if not found.preempted:
+        jobs.replace(row, job._replace(submit=submit, begin=begin), position)
+        if not parsed.preempted:
             self.preempted.discard(row)
         return True
 
 
-def _without_step(row: Row) -> str:
+def _without_step(row: SacctRow) -> str:
     return row.job_id.partition(".")[0]
 
 
 def _tasks(text: str) -> list[range]:
     """Read ``1-5,8,10-20:2``."""
-    found = []
+    ranges = []
     for part in text.split(","):
         match = _RANGE.fullmatch(part)
         if not match:
@@ -319,13 +328,13 @@ def _tasks(text: str) -> list[range]:
         first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1)
         if not step or last >= _MOST_TASKS:
             raise ValueError(f"must have tasks below {_MOST_TASKS}, and steps of at least 1")
-        found.append(range(first, last + 1, step))
-    return found
+        ranges.append(range(first, last + 1, step))
+    return ranges
 
 
-def _with_steps(row: Row, steps: list[Row]) -> Row:
+def _with_steps(row: SacctRow, steps: list[SacctRow]) -> SacctRow:
     """Fill in what only the steps say (some Slurm versions leave a job's own ReqMem empty)."""
     if not steps or row.values.get("reqmem") != "":
         return row
-    asked = next((step.values["reqmem"] for step in steps if step.values["reqmem"]), "")
-    return row._replace(values={**row.values, "reqmem": asked})
+    memory = next((step.values["reqmem"] for step in steps if step.values["reqmem"]), "")
+    return row._replace(values={**row.values, "reqmem": memory})

@@ -23,13 +23,13 @@ def gaps_of(values: Mapping[str, str], options: Mapping[str, str]) -> Iterator[t
     """Yield what is not modelled of a row of sacct, and what is simulated instead."""
     for name, value in options.items():
         gap = _cached(name, value)
-        if gap and not (name in _OF_NODES and _is_on_one_node(values)):
+        if gap and not (name in _OF_NODES and _is_on_single_node(values)):
             yield gap
     for name in left_over(values, _unread(tuple(values))):
         yield f"column {name}", instead_of(name)
 
 
-def _is_on_one_node(values: Mapping[str, str]) -> bool:
+def _is_on_single_node(values: Mapping[str, str]) -> bool:
     match = _NODES.search(values.get("alloctres", ""))
     return (match[1] if match else values.get("nnodes") or values.get("allocnodes")) == "1"
 

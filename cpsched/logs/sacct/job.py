@@ -7,22 +7,22 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpsched.errors import TraceError
-from cpsched.logs.collect import Job, NotAJobError
+from cpsched.logs.collect import JobRecord, NotAJobError
 from cpsched.logs.sacct.command import may_be_requeued, options_of
+from cpsched.logs.sacct.dependencies import begin_of
 from cpsched.logs.sacct.request import NO_CORES
-from cpsched.logs.sacct.waits import begin_of
 from cpsched.model.workload import MAX_NICE
-from cpsched.util.quantities import instant, seconds_within, whole
+from cpsched.util.quantities import instant, integer, seconds_within
 from cpsched.util.slurm_quantities import elapsed
 from cpsched.util.types import MAX_TIME, MISSING, UNBOUNDED, Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.logs.collect import Shape
-    from cpsched.logs.sacct.lines import Row
-    from cpsched.logs.sacct.request import Shapes
-    from cpsched.logs.text import Place
+    from cpsched.logs.collect import ResourceRequest
+    from cpsched.logs.sacct.lines import SacctRow
+    from cpsched.logs.sacct.request import ResourceRequests
+    from cpsched.logs.text import FilePosition
 
 _ENDED = {
     "COMPLETED": Status.COMPLETED,
@@ -65,7 +65,7 @@ _TASKS_AT_ONCE = re.compile(r"%([0-9]+)\]?$")
 _LICENSE = re.compile(r"license/([^=,]+)=([0-9]+)")
 
 
-class Found(NamedTuple):
+class SacctJob(NamedTuple):
     """
     A job and what else its line says.
 
@@ -87,7 +87,7 @@ class Found(NamedTuple):
         What is unusual about the line, as the header counts it.
     """
 
-    job: Job
+    job: JobRecord
     eligible: int
     asked_begin: int
     dependency: str
@@ -97,7 +97,7 @@ class Found(NamedTuple):
     notes: tuple[str, ...]
 
 
-def job_of(row: Row, shapes: Shapes) -> Found:
+def job_of(row: SacctRow, requests: ResourceRequests) -> SacctJob:
     """
     Return the job of a line.
 
@@ -110,62 +110,62 @@ def job_of(row: Row, shapes: Shapes) -> Found:
     TraceError
         If a value is none that Slurm writes.
     """
-    values, place = row
+    values, position = row
     # Components of heterogeneous jobs are counted from 0.
     component = row.job_id.partition("+")[2]
     number = int(component) if component.isascii() and component.isdigit() else 0
-    asked = options_of(values, number)
+    options = options_of(values, number)
     status, notes = _status(row)
     if isinstance(status, str):
-        raise NotAJobError(status, _core_seconds(row, asked, shapes))
+        raise NotAJobError(status, _core_seconds(row, options, requests))
     submit = _time(row, "Submit")[0]
-    shape = _shape(row, asked, shapes)
+    resources = _resources(row, options, requests)
     limit = _time_limit(row)
     if _INVALID in (values.get("timelimitraw"), values.get("timelimit")):
         notes += ("requested times that are INVALID",)
     start, runtime, cancel = _ran(row, status, limit)
     partition = values.get("partition")
-    queue = asked.get("partition")
+    queue = options.get("partition")
     array, _, task = row.job_id.partition("_")
-    array_limit = _array_limit(row, asked) if task else 0
+    array_limit = _array_limit(row, options) if task else 0
     eligible = _eligible(row, submit, cancel)
-    asked_begin = begin_of(asked["begin"], submit) if "begin" in asked else MISSING
-    job = Job(
+    asked_begin = begin_of(options["begin"], submit) if "begin" in options else MISSING
+    job = JobRecord(
         job_id=row.job_id,
         submit=submit,
         start=start,
         runtime=runtime,
         requested_time=limit,
         status=status,
-        shape=shape,
+        resources=resources,
         queue=queue if queue and partition in queue.split(",") else partition,
         partition=partition,
         user=values.get("user"),
         name=values.get("jobname"),
         group=values.get("account"),
-        qos=values.get("qos") or asked.get("qos"),
-        reservation=values.get("reservation") or asked.get("reservation"),
-        licenses=_licenses(values, asked),
+        qos=values.get("qos") or options.get("qos"),
+        reservation=values.get("reservation") or options.get("reservation"),
+        licenses=_licenses(values, options),
         array=array if task else None,
         array_limit=array_limit,
-        nice=_nice(asked, place),
-        restartable=may_be_requeued(values.get("submitline", ""), asked),
+        nice=_nice(options, position),
+        restartable=may_be_requeued(values.get("submitline", ""), options),
         begin=asked_begin if array_limit and start != MISSING else eligible,
         cancel=cancel,
     )
-    return Found(
+    return SacctJob(
         job=job,
         eligible=eligible,
         asked_begin=asked_begin,
-        dependency=asked.get("dependency", ""),
+        dependency=options.get("dependency", ""),
         preempted=values.get("state", "").startswith("PREEMPTED"),
         suspended=_suspended(row),
-        options=asked,
+        options=options,
         notes=notes,
     )
 
 
-def _ran(row: Row, status: Status, limit: int) -> tuple[int, int, int]:
+def _ran(row: SacctRow, status: Status, limit: int) -> tuple[int, int, int]:
     """Return start and runtime, or for a job cancelled before it started, when that was."""
     values = row.values
     start, start_exact = _time(row, "Start")
@@ -186,34 +186,38 @@ def _ran(row: Row, status: Status, limit: int) -> tuple[int, int, int]:
     return start, runtime, MISSING
 
 
-def _core_seconds(row: Row, asked: Mapping[str, str], shapes: Shapes) -> int:
+def _core_seconds(row: SacctRow, options: Mapping[str, str], requests: ResourceRequests) -> int:
     """Return what a job that has not ended has held, or asks for; 0 if its line is wrong."""
     try:
         text = row.values.get("elapsedraw", "")
-        ran = row.place.parse(whole, "ElapsedRaw", text) if text else 0
-        return shapes.of(row.values, asked, row.place).units * (ran or max(_time_limit(row), 0))
+        ran = row.position.parse(integer, "ElapsedRaw", text) if text else 0
+        return requests.of(row.values, options, row.position).units * (
+            ran or max(_time_limit(row), 0)
+        )
     except (TraceError, NotAJobError):
         return 0
 
 
-def _shape(row: Row, asked: Mapping[str, str], shapes: Shapes) -> Shape:
-    """Return the shape of a job; one that had no cores for no time has not run."""
+def _resources(
+    row: SacctRow, options: Mapping[str, str], requests: ResourceRequests
+) -> ResourceRequest:
+    """Return what a job asks for; one that had no cores for no time has not run."""
     try:
-        return shapes.of(row.values, asked, row.place)
+        return requests.of(row.values, options, row.position)
     except NotAJobError:
         ran = row.values.get("elapsedraw") or row.values.get("elapsed") or ""
         raise NotAJobError(NO_CORES if re.search("[1-9]", ran) else NEVER_RAN) from None
 
 
-def _suspended(row: Row) -> int:
+def _suspended(row: SacctRow) -> int:
     """Return for how many seconds a job was suspended; 0 where the log does not say."""
     text = row.values.get("suspended", "")
     if not text or text in _UNKNOWN or text == _INVALID:
         return 0
-    return row.place.parse(elapsed, "Suspended", text)
+    return row.position.parse(elapsed, "Suspended", text)
 
 
-def _status(row: Row) -> tuple[Status | str, tuple[str, ...]]:
+def _status(row: SacctRow) -> tuple[Status | str, tuple[str, ...]]:
     """
     Return how a job ended, or if it has not, why it is set aside; and notes.
 
@@ -225,7 +229,7 @@ def _status(row: Row) -> tuple[Status | str, tuple[str, ...]]:
         return Status.UNKNOWN, ()
     names = _states_in(text)
     if names is None:
-        raise row.place.error("is not a state of a Slurm job", "State", text)
+        raise row.position.error("is not a state of a Slurm job", "State", text)
     if any(name in _REQUEUED for name in names):
         # Queued again: with a start this is an attempt, without one it waits for the next.
         started = _time(row, "Start")[0] != MISSING
@@ -253,7 +257,7 @@ def _states_in(text: str) -> tuple[str, ...] | None:
     return (*names, last)
 
 
-def _cancelled(row: Row, status: Status, submit: int) -> int:
+def _cancelled(row: SacctRow, status: Status, submit: int) -> int:
     """Return when a job that never started was cancelled."""
     end = _time(row, "End")[0]
     if status != Status.CANCELLED or end == MISSING or submit == MISSING:
@@ -263,7 +267,7 @@ def _cancelled(row: Row, status: Status, submit: int) -> int:
     return end
 
 
-def _eligible(row: Row, submit: int, cancel: int) -> int:
+def _eligible(row: SacctRow, submit: int, cancel: int) -> int:
     """Return when a job could first start if that is later than its submit, else ``MISSING``."""
     eligible = _time(row, "Eligible")[0]
     if eligible == MISSING and cancel != MISSING and "eligible" in row.values:
@@ -271,40 +275,40 @@ def _eligible(row: Row, submit: int, cancel: int) -> int:
     return eligible if eligible > submit else MISSING
 
 
-def _array_limit(row: Row, asked: Mapping[str, str]) -> int:
+def _array_limit(row: SacctRow, options: Mapping[str, str]) -> int:
     """Return how many tasks of an array may run at once, 0 for any number."""
     match = _TASKS_AT_ONCE.search(row.job_id)
-    text = match[1] if match else asked.get("array", "").partition("%")[2]
+    text = match[1] if match else options.get("array", "").partition("%")[2]
     text = row.values.get("arraytasklimit") or text
-    limit = row.place.parse(whole, "SubmitLine --array", text) if text else 0
+    limit = row.position.parse(integer, "SubmitLine --array", text) if text else 0
     return max(0, min(limit, UNBOUNDED))
 
 
-def _licenses(values: Mapping[str, str], asked: Mapping[str, str]) -> str | None:
-    found = values.get("licenses") or asked.get("licenses")
-    if found:
-        return found
+def _licenses(values: Mapping[str, str], options: Mapping[str, str]) -> str | None:
+    licenses = values.get("licenses") or options.get("licenses")
+    if licenses:
+        return licenses
     for column in ("alloctres", "reqtres"):
         if "license/" in (text := values.get(column, "")):
             return ",".join(f"{name}:{count}" for name, count in _LICENSE.findall(text))
     return None
 
 
-def _nice(asked: Mapping[str, str], place: Place) -> int:
-    if "nice" not in asked:
+def _nice(options: Mapping[str, str], position: FilePosition) -> int:
+    if "nice" not in options:
         return 0
-    nice = place.parse(whole, "SubmitLine --nice", asked["nice"] or str(_NICE))
+    nice = position.parse(integer, "SubmitLine --nice", options["nice"] or str(_NICE))
     return max(-MAX_NICE, min(nice, MAX_NICE))
 
 
-def _runtime(row: Row, start: int, *, exact: bool) -> int:
+def _runtime(row: SacctRow, start: int, *, exact: bool) -> int:
     """Return the seconds a job ran, checked against its start and end where all are known."""
-    values, place = row
+    values, position = row
     end, end_exact = _time(row, "End")
     if (text := values.get("elapsedraw")) and text != _INVALID:
-        ran = place.parse(lambda t: seconds_within(whole(t), -MAX_TIME), "ElapsedRaw", text)
+        ran = position.parse(lambda t: seconds_within(integer(t), -MAX_TIME), "ElapsedRaw", text)
     elif (text := values.get("elapsed")) and text != _INVALID:
-        ran = place.parse(elapsed, "Elapsed", text)
+        ran = position.parse(elapsed, "Elapsed", text)
     elif end == MISSING:
         raise NotAJobError(TIMES_UNKNOWN)
     else:
@@ -315,17 +319,20 @@ def _runtime(row: Row, start: int, *, exact: bool) -> int:
     return ran
 
 
-def _time_limit(row: Row) -> int:
+def _time_limit(row: SacctRow) -> int:
     """Return the requested time; ``MISSING`` where there is none: 0 too asks for no limit."""
-    values, place = row
+    values, position = row
     if (text := values.get("timelimitraw")) and text not in _NO_LIMIT:
-        return 60 * place.parse(lambda t: seconds_within(whole(t)), "TimelimitRaw", text) or MISSING
+        return (
+            60 * position.parse(lambda t: seconds_within(integer(t)), "TimelimitRaw", text)
+            or MISSING
+        )
     if (text := values.get("timelimit")) and text not in _NO_LIMIT:
-        return place.parse(elapsed, "Timelimit", text) or MISSING
+        return position.parse(elapsed, "Timelimit", text) or MISSING
     return MISSING
 
 
-def _time(row: Row, column: str) -> tuple[int, bool]:
+def _time(row: SacctRow, column: str) -> tuple[int, bool]:
     """Return a time column as unix seconds, ``MISSING`` if unknown, and if it is surely UTC."""
     text = row.values.get(column.lower(), "")
     if not text or text in _UNKNOWN:
@@ -333,4 +340,4 @@ def _time(row: Row, column: str) -> tuple[int, bool]:
     try:
         return instant(text)
     except ValueError as error:
-        raise row.place.error(str(error), column, text) from None
+        raise row.position.error(str(error), column, text) from None

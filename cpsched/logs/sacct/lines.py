@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cpsched.errors import TraceError, did_you_mean
 from cpsched.logs.checks import check_header
 from cpsched.logs.limits import MAX_LINE
-from cpsched.logs.text import Place, decode, lines
+from cpsched.logs.text import FilePosition, decode, lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -61,11 +61,11 @@ _CLASSES: dict[str, re.Pattern[str]] = {
 _MOST_TRIED = 200_000
 
 
-class Row(NamedTuple):
+class SacctRow(NamedTuple):
     """One line: its columns by name in lower case."""
 
     values: dict[str, str]
-    place: Place
+    position: FilePosition
 
     @property
     def job_id(self) -> str:
@@ -79,25 +79,25 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class LineLayout:
     """How lines are made of columns; names in lower case, '' after the last delimiter."""
 
     names: tuple[str, ...]
     delimiter: str
 
-    def divided(self, cells: list[str], place: Place) -> list[str]:
+    def divided(self, cells: list[str], position: FilePosition) -> list[str]:
         """Return the columns of a row from what stands between its delimiters."""
         surplus = len(cells) - len(self.names)
         if surplus == 0:
             return cells
         tried = surplus > 0 and surplus * len(self.names) <= _MOST_TRIED
-        found = self._joined(cells) if tried else None
-        if found is None:
-            raise place.error(
+        columns = self._joined(cells) if tried else None
+        if columns is None:
+            raise position.error(
                 f"the header has {len(self.names)} columns, here are {len(cells)}"
                 + (" (a name with the delimiter in it?)" if surplus > 0 else "")
             )
-        return found
+        return columns
 
     def begins_row(self, cells: Sequence[str]) -> bool:
         """Tell whether a line begins a row and does not go on with the text before it."""
@@ -127,14 +127,14 @@ class Layout:
                 fits[j][i] = rest and _takes(name, cells[i])
         if not fits[0][0]:
             return None
-        found, i = [], 0
+        joined, i = [], 0
         for j in range(num):
             end = i + 1
             while not fits[j + 1][end]:
                 end += 1
-            found.append(self.delimiter.join(cells[i:end]))
+            joined.append(self.delimiter.join(cells[i:end]))
             i = end
-        return found
+        return joined
 
 
 def _takes(name: str, cell: str) -> bool:
@@ -143,23 +143,23 @@ def _takes(name: str, cell: str) -> bool:
 
 
 @dataclass(slots=True)
-class Lines:
+class SacctLines:
     """The rows of a file."""
 
     path: Path
     bad: Callable[[TraceError], None]
     notes: Counter[str] = field(default_factory=Counter)
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[SacctRow]:
         """Yield the rows after the header."""
-        layout: Layout | None = None
+        layout: LineLayout | None = None
         header = ""
         cells: list[str] = []
-        place = Place(self.path, 0)
+        position = FilePosition(self.path, 0)
         for number, raw in lines(self.path):
-            here = Place(self.path, number)
+            next_position = FilePosition(self.path, number)
             try:
-                text = self._decoded(raw, here)
+                text = self._decoded(raw, next_position)
             except TraceError as error:
                 if layout is None:
                     raise
@@ -167,40 +167,44 @@ class Lines:
                 continue
             if layout is None:
                 if not text.startswith("#"):
-                    layout, header = _layout(text, here), text
+                    layout, header = _layout(text, next_position), text
                 continue
             if text == header:
                 continue
-            found = text.split(layout.delimiter)
-            if layout.begins_row(found) or not (cells and layout.goes_on(cells)):
-                yield from self._row(layout, cells, place)
-                cells, place = found, here
+            next_cells = text.split(layout.delimiter)
+            if layout.begins_row(next_cells) or not (cells and layout.goes_on(cells)):
+                yield from self._row(layout, cells, position)
+                cells, position = next_cells, next_position
             elif len(cells[-1]) + len(text) < MAX_LINE:
                 self.notes["continue the text of the line before"] += 1
-                cells[-1:] = [f"{cells[-1]}\n{found[0]}", *found[1:]]
+                cells[-1:] = [f"{cells[-1]}\n{next_cells[0]}", *next_cells[1:]]
             else:
-                self.bad(here.error(f"the text goes on for more than {MAX_LINE} characters"))
+                self.bad(
+                    next_position.error(f"the text goes on for more than {MAX_LINE} characters")
+                )
         if layout is not None:
-            yield from self._row(layout, cells, place)
+            yield from self._row(layout, cells, position)
 
-    def _row(self, layout: Layout, cells: list[str], place: Place) -> Iterator[Row]:
+    def _row(
+        self, layout: LineLayout, cells: list[str], position: FilePosition
+    ) -> Iterator[SacctRow]:
         if not cells:
             return
         try:
-            columns = layout.divided(cells, place)
+            columns = layout.divided(cells, position)
             if columns is not cells:
                 self.notes["have the delimiter in a text"] += 1
-            row = Row(dict(zip(layout.names, map(str.strip, columns), strict=True)), place)
+            row = SacctRow(dict(zip(layout.names, map(str.strip, columns), strict=True)), position)
             if not row.job_id:
-                raise place.error("must not be empty", "JobID")
+                raise position.error("must not be empty", "JobID")
         except TraceError as error:
             self.bad(error)
         else:
             yield row
 
-    def _decoded(self, raw: bytes, place: Place) -> str:
+    def _decoded(self, raw: bytes, position: FilePosition) -> str:
         try:
-            return raw.decode() if b"\0" not in raw else decode(raw, place)
+            return raw.decode() if b"\0" not in raw else decode(raw, position)
         except UnicodeDecodeError:
             self.notes["are not UTF-8 and were read as Latin-1"] += 1
             return raw.decode("latin-1")
@@ -226,24 +230,24 @@ def is_first_line(head: bytes) -> bool:
     return _header(first) is not None
 
 
-def _layout(first: str, place: Place) -> Layout:
+def _layout(first: str, position: FilePosition) -> LineLayout:
     """Return how the columns that a header names are on a line."""
-    found = _header(first)
-    if found is None:
-        raise place.error("is not a header of sacct --parsable2, such as JobID|JobName|...")
-    if found[1] == ",":
-        raise place.error("has commas between columns, as within them: use sacct --parsable2")
-    check_header(found[0], place)
+    layout = _header(first)
+    if layout is None:
+        raise position.error("is not a header of sacct --parsable2, such as JobID|JobName|...")
+    if layout[1] == ",":
+        raise position.error("has commas between columns, as within them: use sacct --parsable2")
+    check_header(layout[0], position)
     missing = [
         needed
         for needed in _NEEDED
-        if not any(name in found[0] for name in needed.lower().split(" or "))
+        if not any(name in layout[0] for name in needed.lower().split(" or "))
     ]
     if missing:
-        hint = did_you_mean(missing[0].lower(), found[0]) if len(missing) == 1 else ""
-        raise place.error(
+        hint = did_you_mean(missing[0].lower(), layout[0]) if len(missing) == 1 else ""
+        raise position.error(
             f"the header has no column {', and no '.join(missing)};"
             f" docs/guides/slurm-logs.md has the command{hint and '.'}"
             f"{hint.replace('Did you mean', 'Is it called')}"
         )
-    return Layout(*found)
+    return LineLayout(*layout)

@@ -38,7 +38,7 @@ class Use(Enum):
     REPORTED = "reported"
 
 
-class Option(NamedTuple):
+class CommandOption(NamedTuple):
     """
     An option.
 
@@ -274,7 +274,7 @@ _TAKES = {None: Takes.NOTHING, "=": Takes.VALUE, "[=]": Takes.OPTIONAL}
 _LETTERS = {"b": "sbatch", "a": "salloc", "s": "srun"}
 
 
-def _rows(text: str, use: Use) -> Iterator[Option]:
+def _rows(text: str, use: Use) -> Iterator[CommandOption]:
     about = ""
     for line in text.strip().splitlines():
         if line.endswith(":"):
@@ -284,7 +284,7 @@ def _rows(text: str, use: Use) -> Iterator[Option]:
         if match is None:  # pragma: no cover -- a slip in the table above
             raise ValueError(line)
         programs = tuple(_LETTERS[letter] for letter in match["programs"] or "bas")
-        yield Option(
+        yield CommandOption(
             match["name"], match["short"] or "", _TAKES[match["value"]], use, about, programs
         )
 
@@ -308,7 +308,7 @@ INHERITED = frozenset(
 )
 
 
-def tables(program: str) -> tuple[dict[str, Option], dict[str, Option]]:
+def tables(program: str) -> tuple[dict[str, CommandOption], dict[str, CommandOption]]:
     """Return the options of a command, those of other commands behind them, by name and letter."""
     own = [option for option in OPTIONS if program in option.programs]
     others = [option for option in OPTIONS if program not in option.programs]
@@ -317,7 +317,7 @@ def tables(program: str) -> tuple[dict[str, Option], dict[str, Option]]:
     return names, letters
 
 
-def named(text: str, names: dict[str, Option], program: str) -> Option | None:
+def named(text: str, names: dict[str, CommandOption], program: str) -> CommandOption | None:
     """
     Return the option of a long name or of its beginning, None if there is none.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from cpsched.errors import TraceError
 from cpsched.logs.sacct.as_json import json_rows
-from cpsched.logs.sacct.lines import Lines
+from cpsched.logs.sacct.lines import SacctLines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +25,7 @@ def reasons_of(log: Path) -> Mapping[str, str]:
     try:
         return {
             row.job_id: reason
-            for row in json_rows(log) or Lines(log, lambda _: None).rows()
+            for row in json_rows(log) or SacctLines(log, lambda _: None).rows()
             if not row.is_step and (reason := row.values.get("reason", "")) not in _NONE
         }
     except TraceError:

@@ -39,15 +39,15 @@ from math import gcd
 from typing import TYPE_CHECKING
 
 from cpsched.errors import TraceError
-from cpsched.logs.collect import NotAJobError, Shape
-from cpsched.util.quantities import whole
+from cpsched.logs.collect import NotAJobError, ResourceRequest
+from cpsched.util.quantities import integer
 from cpsched.util.slurm_quantities import ENDLESS, amount, memory, seconds
 from cpsched.util.types import MISSING, UNBOUNDED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from cpsched.logs.text import Place
+    from cpsched.logs.text import FilePosition
 
 _NOTHING = ("", "0", "(null)", "N/A", "None")
 #: How busy GPUs were; nothing a job holds.
@@ -65,7 +65,7 @@ GRES = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Tres:
+class JobTres:
     """Trackable resources of a job: totals; memory in KB; None where not said."""
 
     cores: int | None
@@ -74,7 +74,7 @@ class Tres:
     generic: Mapping[str, int]
 
 
-#: The columns and options that a shape is made of.
+#: The columns and options that a request is made of.
 _COLUMNS = (
     *("reqtres", "alloctres", "reqmem", "nnodes", "allocnodes", "reqnodes", "alloccpus", "ncpus"),
     *("reqcpus", "reqgres", "allocgres", "constraints"),
@@ -86,41 +86,43 @@ _OPTIONS = (
 _CORES = ("reqtres", "alloctres", "reqcpus", "alloccpus", "ncpus")
 #: Why a row is no job whose columns of cores are empty or 0.
 NO_CORES = "no cores recorded"
-#: Shapes kept at once; logs have some thousands.
-_MOST_KEPT = 100_000
+#: Requests remembered at once; logs have some thousands.
+_MAX_KNOWN = 100_000
 
 
-class Shapes:
-    """The shapes of a log; equal requests are worked out once."""
+class ResourceRequests:
+    """The requests of the jobs of a log; equal ones are worked out once."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[str | None, ...], Shape] = {}
+        self._known: dict[tuple[str | None, ...], ResourceRequest] = {}
         self._uneven: set[tuple[str | None, ...]] = set()
-        #: How often a shape was given that holds more than was asked for.
+        #: How often a request was given that holds more than was asked for.
         self.num_uneven = 0
 
-    def of(self, row: Mapping[str, str], options: Mapping[str, str], place: Place) -> Shape:
-        """Return the shape of a row; as :func:`shape`."""
+    def of(
+        self, row: Mapping[str, str], options: Mapping[str, str], position: FilePosition
+    ) -> ResourceRequest:
+        """Return the request of a row; as :func:`resource_request`."""
         key = (*map(row.get, _COLUMNS), *(map(options.get, _OPTIONS) if options else ()))
-        found = self._kept.get(key)
-        if found is None:
-            if len(self._kept) >= _MOST_KEPT:
-                self._kept.clear()
+        request = self._known.get(key)
+        if request is None:
+            if len(self._known) >= _MAX_KNOWN:
+                self._known.clear()
                 self._uneven.clear()
             uneven: list[str] = []
-            found = self._kept[key] = shape(row, options, place, uneven)
+            request = self._known[key] = resource_request(row, options, position, uneven)
             if uneven:
                 self._uneven.add(key)
         self.num_uneven += key in self._uneven
-        return found
+        return request
 
 
-def shape(
+def resource_request(
     row: Mapping[str, str],
     options: Mapping[str, str],
-    place: Place,
+    position: FilePosition,
     uneven: list[str] | None = None,
-) -> Shape:
+) -> ResourceRequest:
     """
     Return how a job lies on nodes.
 
@@ -140,40 +142,44 @@ def shape(
     NotAJobError
         If the columns of cores say that it had none.
     """
-    asked = tres(row.get("reqtres", ""), "ReqTRES", place)
-    got = tres(row.get("alloctres", ""), "AllocTRES", place)
-    nodes = _first(got.nodes, *_counts(row, ("AllocNodes", "NNodes"), place), asked.nodes)
-    nodes = _first(nodes, *_counts(row, ("ReqNodes",), place))
-    asked_cores = _first(asked.cores, *_counts(row, ("ReqCPUS",), place))
-    got_cores = _first(got.cores, *_counts(row, ("AllocCPUS", "NCPUS"), place))
-    whole_nodes = (got_cores or 0) > _MOST_THREADS * (asked_cores or got_cores or 0)
-    exclusive = whole_nodes or options.get("exclusive", "no").lower() in ("", "exclusive")
+    requested = tres(row.get("reqtres", ""), "ReqTRES", position)
+    allocated_tres = tres(row.get("alloctres", ""), "AllocTRES", position)
+    nodes = _first(
+        allocated_tres.nodes, *_counts(row, ("AllocNodes", "NNodes"), position), requested.nodes
+    )
+    nodes = _first(nodes, *_counts(row, ("ReqNodes",), position))
+    asked_cores = _first(requested.cores, *_counts(row, ("ReqCPUS",), position))
+    got_cores = _first(allocated_tres.cores, *_counts(row, ("AllocCPUS", "NCPUS"), position))
+    takes_nodes = (got_cores or 0) > _MOST_THREADS * (asked_cores or got_cores or 0)
+    exclusive = takes_nodes or options.get("exclusive", "no").lower() in ("", "exclusive")
     cores = asked_cores if exclusive else max(got_cores or 0, asked_cores or 0)
     cores = cores or got_cores
     if not cores:
         if any(name in row for name in _CORES):
             raise NotAJobError(NO_CORES)
-        raise place.error(
+        raise position.error(
             "has no ReqTRES, ReqCPUS, AllocTRES, AllocCPUS or NCPUS to tell its cores"
         )
     if nodes is not None and cores < nodes:
         # Asked for nodes, not for cores: what it got tells the cores.
         cores = got_cores or 0
         if cores < nodes:
-            raise place.error(f"are fewer than the {nodes} nodes", "cores", cores)
+            raise position.error(f"are fewer than the {nodes} nodes", "cores", cores)
     # All GPUs of a node that a job has for itself are held, asked for or not.
-    held = {} if exclusive and row.get("reqtres") else _untyped(got.generic)
-    on_node, totals = _generic(row, options, asked.generic or held, nodes, place)
+    allocated = {} if exclusive and row.get("reqtres") else _untyped(allocated_tres.generic)
+    on_node, totals = _generic(row, options, requested.generic or allocated, nodes, position)
     request = {"core": 1}
-    size, each = _memory(row, asked.memory, None if exclusive else got.memory, place)
+    size, each = _memory(
+        row, requested.memory, None if exclusive else allocated_tres.memory, position
+    )
     if size and each == "core":
         request["mem"] = size
     elif size:
-        on_node["mem"] = size if each == "node" else _share(size, nodes, "mem", place)
+        on_node["mem"] = size if each == "node" else _share(size, nodes, "mem", position)
     elif options.get("mem") == "0":
         exclusive = True
-    segment, max_switches, switch_wait = _locality(options, place)
-    least, most = _bounds(options, nodes, place)
+    segment, max_switches, switch_wait = _locality(options, position)
+    min_nodes, max_nodes = _bounds(options, nodes, position)
     groups = _grouped(cores, totals, nodes or 1)
     units = groups or cores
     if groups:
@@ -182,12 +188,12 @@ def shape(
         on_node = {kind: size for kind, size in on_node.items() if kind not in totals}
     elif uneven is not None:
         uneven.extend(totals)
-    return Shape(
+    return ResourceRequest(
         units=units,
         request=request,
         per_node=on_node,
-        nodes_min=least,
-        nodes_max=most,
+        nodes_min=min_nodes,
+        nodes_max=max_nodes,
         contiguous="contiguous" in options,
         exclusive=exclusive,
         segment=segment,
@@ -197,15 +203,17 @@ def shape(
     )
 
 
-def _bounds(options: Mapping[str, str], nodes: int | None, place: Place) -> tuple[int, int]:
+def _bounds(
+    options: Mapping[str, str], nodes: int | None, position: FilePosition
+) -> tuple[int, int]:
     """Return the fewest and most nodes: a range that was asked for, or what it got."""
     match = _NODES.fullmatch(options.get("nodes", ""))
     if match:
-        least, most = (
-            place.parse(amount, "SubmitLine --nodes", match[part] or "0") for part in (1, 2)
+        min_nodes, max_nodes = (
+            position.parse(amount, "SubmitLine --nodes", match[part] or "0") for part in (1, 2)
         )
-        if 1 <= least <= (nodes or least) <= (most or UNBOUNDED) <= UNBOUNDED:
-            return least, most or UNBOUNDED
+        if 1 <= min_nodes <= (nodes or min_nodes) <= (max_nodes or UNBOUNDED) <= UNBOUNDED:
+            return min_nodes, max_nodes or UNBOUNDED
     return nodes or 1, nodes or UNBOUNDED
 
 
@@ -214,7 +222,7 @@ def _generic(
     options: Mapping[str, str],
     known: Mapping[str, int],
     nodes: int | None,
-    place: Place,
+    position: FilePosition,
 ) -> tuple[dict[str, int], dict[str, int]]:
     """
     Return what a job needs of generic resources on each node; ``known`` are totals.
@@ -226,19 +234,19 @@ def _generic(
     uneven
         Totals of those that do not divide among the nodes.
     """
-    totals = known or _old_generic(row, nodes, place)
+    totals = known or _old_generic(row, nodes, position)
     if totals:
-        totals = {**totals, **_types_in_command(totals, options, place)}
+        totals = {**totals, **_types_in_command(totals, options, position)}
         uneven = {kind: total for kind, total in totals.items() if total % (nodes or 1)}
         on_node = {
-            kind: _share(total, nodes, kind, place)
+            kind: _share(total, nodes, kind, position)
             for kind, total in totals.items()
             # Of two types that are not on every node, it is not known which node has which.
             if total % (nodes or 1) == 0 or total == totals.get(kind.partition(":")[0])
         }
         return on_node, uneven
-    on_node = _in_command(options, nodes or 1, place)
-    totals = _in_command(options, 1, place)
+    on_node = _in_command(options, nodes or 1, position)
+    totals = _in_command(options, 1, position)
     # What is asked for on a node is the same however many nodes there are.
     uneven = {
         kind: total
@@ -259,57 +267,61 @@ def _grouped(cores: int, totals: Mapping[str, int], nodes: int) -> int:
     return units if totals and units >= nodes else 0
 
 
-def _in_command(options: Mapping[str, str], nodes: int, place: Place) -> dict[str, int]:
+def _in_command(options: Mapping[str, str], nodes: int, position: FilePosition) -> dict[str, int]:
     """Return what the options of a command ask for on each node."""
-    on_node = _gres(options.get("gres", ""), "SubmitLine --gres", place)
+    on_node = _gres(options.get("gres", ""), "SubmitLine --gres", position)
     for name, times in (("gpus-per-node", 1), ("gpus", nodes)):
         if name in options and "gpu" not in on_node:
             # Of several types each is one of GPUs: --gpus=a100:2,v100:1.
             kinds = ",".join(f"gpu:{item}" for item in options[name].split(","))
-            counts = _gres(kinds, f"SubmitLine --{name}", place)
+            counts = _gres(kinds, f"SubmitLine --{name}", position)
             on_node.update({kind: -(-count // times) for kind, count in counts.items()})
     return on_node
 
 
 def _types_in_command(
-    totals: Mapping[str, int], options: Mapping[str, str], place: Place
+    totals: Mapping[str, int], options: Mapping[str, str], position: FilePosition
 ) -> dict[str, int]:
     """Return totals of the types that a command names, of kinds of which no type is known."""
     for_tasks = {"gpus": text} if (text := options.get("gpus-per-task")) else {}
     try:
-        named = _in_command({**for_tasks, **options}, 1, place)
+        named = _in_command({**for_tasks, **options}, 1, position)
     except TraceError:
         # The columns say how much it is; Slurm has accepted what was written here.
         return {}
-    found = {}
+    of_types = {}
     for kind, count in named.items():
         name, colon, _ = kind.partition(":")
-        if colon and name in totals and not any(one.startswith(f"{name}:") for one in totals):
-            found[kind] = -(-totals[name] * count // max(named[name], 1))
-    return found
+        if (
+            colon
+            and name in totals
+            and not any(total_name.startswith(f"{name}:") for total_name in totals)
+        ):
+            of_types[kind] = -(-totals[name] * count // max(named[name], 1))
+    return of_types
 
 
-def _locality(options: Mapping[str, str], place: Place) -> tuple[int, int, int]:
+def _locality(options: Mapping[str, str], position: FilePosition) -> tuple[int, int, int]:
     """Return segment, most switches and seconds to wait for them."""
     text = options.get("segment")
-    segment = place.parse(_count, "SubmitLine --segment", text) if text else 0
+    segment = position.parse(_count, "SubmitLine --segment", text) if text else 0
     text = options.get("switches")
     if not text:
         return segment, 0, MISSING
     count, _, text = text.partition("@")
-    switches = place.parse(_count, "SubmitLine --switches", count)
-    wait = place.parse(seconds, "SubmitLine --switches", text) if text else _SWITCH_WAIT
+    switches = position.parse(_count, "SubmitLine --switches", count)
+    wait = position.parse(seconds, "SubmitLine --switches", text) if text else _SWITCH_WAIT
     return segment, switches, MISSING if wait == ENDLESS else wait
 
 
 def _count(text: str) -> int:
-    number = whole(text)
+    number = integer(text)
     if not 0 <= number <= UNBOUNDED:
         raise ValueError(f"must be from 0 to {UNBOUNDED}")
     return number
 
 
-def tres(text: str, column: str, place: Place) -> Tres:
+def tres(text: str, column: str, position: FilePosition) -> JobTres:
     """
     Read ``cpu=4,gres/gpu=2,gres/gpu:v100=2,mem=16G,node=1``; what is not modelled is passed over.
     """
@@ -317,20 +329,20 @@ def tres(text: str, column: str, place: Place) -> Tres:
     for item in text.split(",") if text not in _NOTHING else ():
         name, equals, value = item.partition("=")
         if not equals or name in values:
-            raise place.error("name=amount,name=amount is expected, each once", column, text)
+            raise position.error("name=amount,name=amount is expected, each once", column, text)
         values[name] = value
 
     def number(name: str, read: Callable[[str], int] = amount) -> int | None:
         if name not in values:
             return None
-        return place.parse(read, f"{column} {name}", values[name])
+        return position.parse(read, f"{column} {name}", values[name])
 
     generic = []
     for name in values:
         if name.startswith("gres/") and name not in _MEASURED:
             kind, _, model = name.removeprefix("gres/").partition(":")
             generic.append((kind, model, number(name) or 0))
-    return Tres(
+    return JobTres(
         cores=number("cpu"),
         nodes=number("node") or None,  # 0: nothing was allocated
         memory=number("mem", memory),
@@ -360,56 +372,60 @@ def _untyped(generic: Mapping[str, int]) -> dict[str, int]:
     return {kind: count for kind, count in generic.items() if ":" not in kind}
 
 
-def _old_generic(row: Mapping[str, str], nodes: int | None, place: Place) -> dict[str, int]:
+def _old_generic(
+    row: Mapping[str, str], nodes: int | None, position: FilePosition
+) -> dict[str, int]:
     """Read the columns Slurm had before 20.11, as totals."""
     for column in ("ReqGRES", "AllocGRES"):
         text = row.get(column.lower(), "")
         if text not in _NOTHING:
             times = nodes or 1 if text.startswith("PER_NODE:") else 1
-            counts = _gres(text.removeprefix("PER_NODE:"), column, place)
+            counts = _gres(text.removeprefix("PER_NODE:"), column, position)
             counts = counts if column == "ReqGRES" else _untyped(counts)
             return {kind: times * count for kind, count in counts.items()}
     return {}
 
 
-def _gres(text: str, column: str, place: Place) -> dict[str, int]:
+def _gres(text: str, column: str, position: FilePosition) -> dict[str, int]:
     """Read ``gpu:2``, ``gpu:tesla:2(S:0)``, ``gres/gpu:tesla=2``, added up."""
     items = []
     for item in _SOCKETS.sub("", text).split(",") if text not in (*_NOTHING, "none") else ():
         match = GRES.fullmatch(item.replace("=", ":"))
         if not match:
-            raise place.error("name:count or name:type:count is expected", column, text)
-        count = place.parse(amount, column, match[3] or "1")
+            raise position.error("name:count or name:type:count is expected", column, text)
+        count = position.parse(amount, column, match[3] or "1")
         items.append((match[1], match[2] or "", count))
     return with_types(items)
 
 
 def _memory(
-    row: Mapping[str, str], asked: int | None, got: int | None, place: Place
+    row: Mapping[str, str], requested: int | None, got: int | None, position: FilePosition
 ) -> tuple[int, str]:
     """Return KB, and what for: ``core``, ``node`` or ``job``."""
     text = row.get("reqmem", "")
     if not text:
-        return _first(got, asked) or 0, "job"
+        return _first(got, requested) or 0, "job"
     each = {"c": "core", "n": "node"}.get(text[-1], "job")
     number = text if each == "job" else text[:-1]
-    size = place.parse(memory, "ReqMem", number)
+    size = position.parse(memory, "ReqMem", number)
     return (size, each) if size and each != "job" else (got or size, "job")
 
 
-def _share(total: int, nodes: int | None, kind: str, place: Place) -> int:
+def _share(total: int, nodes: int | None, kind: str, position: FilePosition) -> int:
     if nodes is None:
-        raise place.error(
-            "needs AllocTRES, NNodes or ReqNodes beside it to tell each node's share", kind, total
+        raise position.error(
+            "also needs AllocTRES, NNodes or ReqNodes to tell each node's share", kind, total
         )
     return -(-total // nodes)
 
 
-def _counts(row: Mapping[str, str], columns: Iterable[str], place: Place) -> Iterator[int | None]:
+def _counts(
+    row: Mapping[str, str], columns: Iterable[str], position: FilePosition
+) -> Iterator[int | None]:
     """Yield the counts in columns, None where empty or 0 (nothing was allocated)."""
     for column in columns:
         text = row.get(column.lower())
-        count = text and place.parse(amount, column, text)
+        count = text and position.parse(amount, column, text)
         yield count or None
 
 

@@ -59,7 +59,7 @@ def write(workload: Workload, path: Path) -> list[str]:
     if workload.layout != "units":
         raise TraceError(
             "sacct records the nodes of jobs, but this log only counts processors; cpsched simulate"
-            " LOG --system NAME --format slurm writes what it would record on a machine",
+            " LOG --system NAME --export slurm writes what it would record on a machine",
             file=path,
         )
     text = _Text(workload)
@@ -69,7 +69,7 @@ def write(workload: Workload, path: Path) -> list[str]:
         for first in range(0, len(workload), _ROWS_AT_ONCE):
             rows = zip(*(column[first : first + _ROWS_AT_ONCE] for column in columns), strict=True)
             file.write("".join("|".join(row) + "\n" for row in rows).encode())
-    return [f"{count} {what}" if count else what for what, count in text.lost.items()]
+    return [f"{count} {what}" if count else what for what, count in text.losses.items()]
 
 
 def write_schedule(schedule: Schedule, folder: Path, log: str) -> None:
@@ -112,7 +112,7 @@ class _Text:
     def __init__(self, jobs: Workload) -> None:
         self.jobs = jobs
         #: What is lost, and of how many jobs; 0: of the log as a whole.
-        self.lost: Counter[str] = Counter()
+        self.losses: Counter[str] = Counter()
         self.started: BoolArray = (jobs.recorded_start != MISSING) | (jobs.cancel == MISSING)
         self.start = np.where(
             jobs.recorded_start != MISSING,
@@ -126,14 +126,16 @@ class _Text:
         """Return every column of :data:`HEADER`, one text a job."""
         jobs = self.jobs
         self._count_lost()
-        asked, memory, nodes = self._shapes()
+        requested, memory, nodes = self._requests()
         nothing = [""] * len(jobs)
         # Slurm has one partition of a job that ran.
         partition = self._words("partition" if jobs.partition.values else "queue")
 
         def of_started(texts: Sequence[str], otherwise: str) -> list[str]:
             ran = self.started.tolist()
-            return [text if one else otherwise for text, one in zip(texts, ran, strict=True)]
+            return [
+                text if started else otherwise for text, started in zip(texts, ran, strict=True)
+            ]
 
         return [
             self.ids,
@@ -148,8 +150,8 @@ class _Text:
             self._moments(self.end),
             [str(seconds) for seconds in np.where(self.started, jobs.runtime, 0).tolist()],
             [_clock(seconds) for seconds in jobs.requested_time.tolist()],
-            asked,
-            of_started(asked, ""),
+            requested,
+            of_started(requested, ""),
             memory,
             self._words("constraint"),
             nodes,
@@ -160,11 +162,11 @@ class _Text:
 
     def _ids(self) -> list[str]:
         """Return what sacct calls the jobs; later attempts have the id of the first."""
-        found = [_ID.fullmatch(name) for name in self.jobs.job_id.tolist()]
-        if all(found):
-            return [match[1] for match in found if match]
-        self.lost["the ids of jobs, which Slurm could not have: they are numbered"] = 0
-        return [str(number) for number in range(1, len(found) + 1)]
+        matches = [_ID.fullmatch(name) for name in self.jobs.job_id.tolist()]
+        if all(matches):
+            return [match[1] for match in matches if match]
+        self.losses["the ids of jobs, which Slurm could not have: they are numbered"] = 0
+        return [str(number) for number in range(1, len(matches) + 1)]
 
     def _words(self, name: str) -> list[str]:
         """Return the texts of a column, '' where unknown."""
@@ -187,14 +189,14 @@ class _Text:
 
     def _states(self) -> list[str]:
         """Return states; what has a further attempt was requeued, for users or for a node."""
-        found = [
+        states = [
             _STATES[Status(status)]
             for status in np.where(self.started, self.jobs.status, Status.CANCELLED).tolist()
         ]
         for row in self.jobs.dependency[self._again()].tolist():
-            if found[row] == Status.PREEMPTED.name:
-                found[row] = "REQUEUED"
-        return found
+            if states[row] == Status.PREEMPTED.name:
+                states[row] = "REQUEUED"
+        return states
 
     def _eligible(self) -> IntArray:
         jobs = self.jobs
@@ -202,48 +204,48 @@ class _Text:
         needed = np.where(jobs.dependency >= 0, self.end[jobs.dependency], MISSING)
         return np.maximum(begin, np.minimum(needed, np.where(self.started, self.start, self.end)))
 
-    def _shapes(self) -> tuple[list[str], list[str], list[str]]:
+    def _requests(self) -> tuple[list[str], list[str], list[str]]:
         """Return ``ReqTRES``, ``ReqMem`` and ``NNodes``, made once for each distinct request."""
         jobs = self.jobs
         of_job, first = distinct(
             [jobs.units, jobs.nodes_min, jobs.nodes_max, *jobs.request.T, *jobs.per_node.T],
             len(jobs),
         )
-        made = [self._shape(row) for row in first.tolist()]
+        made = [self._request(row) for row in first.tolist()]
         codes = of_job.tolist()
         tres, memory, nodes = ([made[code][part] for code in codes] for part in range(3))
         return tres, memory, nodes
 
-    def _shape(self, row: int) -> tuple[str, str, str]:
+    def _request(self, row: int) -> tuple[str, str, str]:
         jobs = self.jobs
         unit = dict(zip(jobs.resources, jobs.request[row].tolist(), strict=True))
         node = dict(zip(jobs.resources, jobs.per_node[row].tolist(), strict=True))
-        units, least = int(jobs.units[row]), int(jobs.nodes_min[row])
-        bound = least > 1 or jobs.nodes_max[row] != UNBOUNDED
-        cores = units * unit.pop("core", 0) + least * node.pop("core", 0)
+        units, min_nodes = int(jobs.units[row]), int(jobs.nodes_min[row])
+        bound = min_nodes > 1 or jobs.nodes_max[row] != UNBOUNDED
+        cores = units * unit.pop("core", 0) + min_nodes * node.pop("core", 0)
         of_unit, of_node = unit.pop("mem", 0), node.pop("mem", 0)
-        total = units * of_unit + least * of_node
-        items = {"billing": max(cores, least), "cpu": max(cores, least)}
+        total = units * of_unit + min_nodes * of_node
+        items = {"billing": max(cores, min_nodes), "cpu": max(cores, min_nodes)}
         for kind in sorted({*unit, *node}):
-            amount = units * unit.get(kind, 0) + least * node.get(kind, 0)
+            amount = units * unit.get(kind, 0) + min_nodes * node.get(kind, 0)
             if amount and bound:
                 items[f"gres/{kind}"] = amount
         tres = [f"{name}={amount}" for name, amount in items.items()]
         if total:
             tres.append(f"mem={total}K")
         if bound:
-            tres.append(f"node={least}")
-        memory = f"{of_unit}Kc" if of_unit and not of_node else f"{-(-total // least)}Kn"
-        return ",".join(tres), memory if total else "", str(least) if bound else ""
+            tres.append(f"node={min_nodes}")
+        memory = f"{of_unit}Kc" if of_unit and not of_node else f"{-(-total // min_nodes)}Kn"
+        return ",".join(tres), memory if total else "", str(min_nodes) if bound else ""
 
     def _commands(self, partition: Sequence[str]) -> list[str]:
         """Return the commands that submit the jobs so."""
-        found = ["sbatch"] * len(self.jobs)
+        commands = ["sbatch"] * len(self.jobs)
         for option, rows, values in self._options(partition):
             given = values if isinstance(values, list) else values[rows].tolist()
             for at, row in enumerate(np.flatnonzero(rows).tolist()):
-                found[row] += f" --{option}" + (f"={given[at]}" if given else "")
-        return [f"{command} job.sh" for command in found]
+                commands[row] += f" --{option}" + (f"={given[at]}" if given else "")
+        return [f"{command} job.sh" for command in commands]
 
     def _options(self, partition: Sequence[str]) -> Iterator[tuple[str, BoolArray, Any]]:
         """Yield options, which jobs have them, and values: of all jobs, or a list of theirs."""
@@ -257,14 +259,14 @@ class _Text:
         yield "no-requeue", ~jobs.restartable, []
         yield "exclusive", jobs.exclusive, []
         yield "contiguous", jobs.contiguous, []
-        least, most = jobs.nodes_min, jobs.nodes_max
-        free = (least == 1) & (most == UNBOUNDED)
-        rows = (least != most) & ~free
-        bounds = zip(least[rows].tolist(), most[rows].tolist(), strict=True)
-        yield "nodes", rows, [f"{least}-{most}" for least, most in bounds]
+        min_nodes, max_nodes = jobs.nodes_min, jobs.nodes_max
+        unbounded = (min_nodes == 1) & (max_nodes == UNBOUNDED)
+        rows = (min_nodes != max_nodes) & ~unbounded
+        bounds = zip(min_nodes[rows].tolist(), max_nodes[rows].tolist(), strict=True)
+        yield "nodes", rows, [f"{min_nodes}-{max_nodes}" for min_nodes, max_nodes in bounds]
         # What jobs on any number of nodes need on each: there is no total of that.
         kinds = [at for at, kind in enumerate(jobs.resources) if kind not in ("core", "mem")]
-        rows = free & (jobs.per_node[:, kinds] > 0).any(axis=1)
+        rows = unbounded & (jobs.per_node[:, kinds] > 0).any(axis=1)
         yield (
             "gres",
             rows,
@@ -301,17 +303,17 @@ class _Text:
     def _lose(self, rows: BoolArray, what: str) -> None:
         count = int(np.count_nonzero(rows))
         if count:
-            self.lost[what] = count
+            self.losses[what] = count
 
     def _count_lost(self) -> None:
         """Find what reading the text will not give back."""
         jobs = self.jobs
         if jobs.epoch is None:
-            self.lost["the log does not say when it began: times count from 1970"] = 0
+            self.losses["the log does not say when it began: times count from 1970"] = 0
         elif jobs.submit[0] != 0:
-            self.lost["times will count from the first submit"] = 0
+            self.losses["times will count from the first submit"] = 0
         if jobs.set_aside:
-            self.lost["what was set aside"] = 0
+            self.losses["excluded rows"] = 0
         neutral = Workload.build(
             title="",
             **{name: getattr(jobs, name) for name in ("job_id", "submit", "runtime", "units")},
@@ -327,9 +329,9 @@ class _Text:
         )
         others = [at for at, kind in enumerate(jobs.resources) if kind not in ("core", "mem")]
         nothing = np.zeros(len(jobs), dtype=np.int64)
-        whole: BoolArray = np.not_equal(unit.get("core", nothing), 1)
+        not_single_core: BoolArray = np.not_equal(unit.get("core", nothing), 1)
         memory: IntArray = unit.get("mem", nothing)
-        self._lose(whole, "jobs whose units are not of one core: written as single cores")
+        self._lose(not_single_core, "jobs whose units are not of one core: written as single cores")
         beside: BoolArray = np.any(jobs.request[:, others] > 0, axis=1)
         self._lose(
             beside,

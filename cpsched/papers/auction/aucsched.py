@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from cpsched.model.system import System
     from cpsched.model.view import View
-    from cpsched.papers.auction.bids import Bid, Offer, Spots
+    from cpsched.papers.auction.bids import Bid, BidOffer, Spots
     from cpsched.util.types import FloatArray
 
 
@@ -45,21 +45,21 @@ class LineAuctioneer(Auctioneer):
         lines = machine_lines(view.free, self.generic.tolist())
         total = sum(len(line.begins) for line in lines)
         level = np.stack([bid.level for bid in bids])[:, self.generic]
-        most = np.stack([bid.ask.levels[-1] for bid in bids])[:, self.generic]
+        largest = np.stack([bid.request.levels[-1] for bid in bids])[:, self.generic]
         values = preferences(
             self.table,
-            np.array([bid.ask.job_type for bid in bids]),
+            np.array([bid.request.job_type for bid in bids]),
             np.array([bid.kind for bid in bids]),
             nodes=(np.array([len(bid.node) for bid in bids]), view.system.num_nodes),
             nodesets=(nodesets, max(total, int(nodesets.max()))),
-            generic=(level.sum(axis=1), most.sum(axis=1)),
+            generic=(level.sum(axis=1), largest.sum(axis=1)),
         )
         weight = alpha(priorities)
         return weights(priorities, [bid.job for bid in bids], values, weight)
 
-    def spots(self, offer: Offer) -> Spots:
+    def spots(self, offer: BidOffer) -> Spots:
         """Return the candidates of an offer."""
-        return line_spots(offer, fragments=self.fragments, most=self.bids_per_job)
+        return line_spots(offer, fragments=self.fragments, limit=self.bids_per_job)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -114,11 +114,11 @@ class Aucsched3(Auctioneer):
         """Prepare for a system."""
         super().reset(system, seed)
         self.topology = system.topology
-        self.most_generic = int(system.capacity[:, self.generic].sum(axis=1).max(initial=0))
+        self.max_generic = int(system.capacity[:, self.generic].sum(axis=1).max(initial=0))
 
-    def spots(self, offer: Offer) -> Spots:
+    def spots(self, offer: BidOffer) -> Spots:
         """Return the candidates of an offer, the lowest switches first."""
-        return switch_spots(offer, self.topology, most=self.bids_per_job)
+        return switch_spots(offer, self.topology, limit=self.bids_per_job)
 
     def weights(self, view: View, bids: Sequence[Bid], priorities: Sequence[int]) -> list[int]:
         """Return ``P_j - beta K_ji`` of each bid."""
@@ -129,7 +129,7 @@ class Aucsched3(Auctioneer):
         values = costs(
             nodes=(np.array([len(bid.node) for bid in bids]), view.system.num_nodes),
             level=(topology.common_level(first, last), topology.num_levels - 1),
-            generic=(level.sum(axis=1), self.most_generic),
+            generic=(level.sum(axis=1), self.max_generic),
         )
         weight = beta(priorities)
         return weights(priorities, [bid.job for bid in bids], -values, weight)

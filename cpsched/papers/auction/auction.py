@@ -42,10 +42,10 @@ class Auction:
         self.owner: IntArray = np.repeat(np.arange(len(bids), dtype=np.int64), count)
         self.node: IntArray = np.concatenate([bid.node for bid in bids])
         units = np.concatenate([bid.units for bid in bids])
-        request = np.stack([bid.ask.request for bid in bids])
+        unit_request = np.stack([bid.request.unit_request for bid in bids])
         level = np.stack([bid.level for bid in bids])
-        self.amount: IntArray = units[:, None] * request[self.owner] + level[self.owner]
-        alone = np.array([bid.ask.exclusive for bid in bids])[self.owner]
+        self.amount: IntArray = units[:, None] * unit_request[self.owner] + level[self.owner]
+        alone = np.array([bid.request.exclusive for bid in bids])[self.owner]
         if alone.any():
             self.amount[alone] = capacity[self.node[alone]]
         self.first: IntArray = np.concatenate([[0], np.cumsum(count)])
@@ -92,7 +92,7 @@ class Auction:
         return winners
 
     @property
-    def most(self) -> int:
+    def upper_bound(self) -> int:
         """What the best bids of all jobs are worth together, an upper bound on any selection."""
         best: dict[int, int] = {}
         for bid, weight in zip(self.bids, self.weight, strict=True):
@@ -101,7 +101,7 @@ class Auction:
 
     def is_best(self, winners: Sequence[int]) -> bool:
         """Say whether every job wins the bid that is worth most to it."""
-        return self.value(winners) == self.most
+        return self.value(winners) == self.upper_bound
 
     def best_first(self) -> list[int]:
         """Return the bids, job by job, the best of each job first."""

@@ -17,7 +17,7 @@ from cpsched.model.decision import NOTHING, Decision, Start
 from cpsched.model.jobtable import JobTable
 from cpsched.papers.auction.auction import Auction
 from cpsched.papers.auction.bids import BidMaker
-from cpsched.papers.auction.program import Program, places_of
+from cpsched.papers.auction.program import AuctionProgram, node_classes_of
 from cpsched.papers.auction.search import best_greedy, search
 from cpsched.papers.window import SIZE, WindowDispatcher
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from cpsched.model.system import System
     from cpsched.model.view import View
-    from cpsched.papers.auction.bids import Bid, Offer, Spots
+    from cpsched.papers.auction.bids import Bid, BidOffer, Spots
     from cpsched.util.types import IntArray
 
 #: ``MAXBIDSPERJOB`` of the thesis.
@@ -45,7 +45,7 @@ class Auctioneer(WindowDispatcher):
 
     Parameters
     ----------
-    priority, interval, limit
+    order, interval, limit
         As for :class:`~cpsched.papers.window.WindowDispatcher`.
     window
         How many jobs may bid, first by priority of those that may fit now.
@@ -57,7 +57,7 @@ class Auctioneer(WindowDispatcher):
     If the limit passes before the proof, the best selection found wins; the window stays as it is.
     """
 
-    allocates = "consolidate"
+    allocates = "pack"
     goes_wrong_when = "the load is high: it starts as many jobs as it can, and wide ones wait"
     #: Whether the program decides on units: then jobs bid for no ranges of generic resources, and
     #: partial auctions do not replace a program that is too large for one decision.
@@ -104,7 +104,7 @@ class Auctioneer(WindowDispatcher):
         return waiting.take(fits_now(view, frozen(waiting.rows.copy()), self.allocator))
 
     @abstractmethod
-    def spots(self, offer: Offer) -> Spots:
+    def spots(self, offer: BidOffer) -> Spots:
         """Return the candidates of an offer."""
 
     @abstractmethod
@@ -119,8 +119,8 @@ class Auctioneer(WindowDispatcher):
             view,
             jobs,
             per_job=self.bids_per_job,
-            most=self.bids,
-            most_nodes=NODES_PER_NODE * view.system.num_nodes,
+            max_bids=self.bids,
+            max_nodes=NODES_PER_NODE * view.system.num_nodes,
             spots=self.spots,
             ranges=not self.opens_units,
         )
@@ -152,11 +152,11 @@ class Auctioneer(WindowDispatcher):
 
     def _solved(self, view: View, auction: Auction, known: list[int]) -> Decision:
         """Solve the program; the better of its answer and a known selection wins."""
-        program = Program(auction, self.name, open_units=self.opens_units)
+        program = AuctionProgram(auction, self.name, open_units=self.opens_units)
         cpsat.add_hints(program.model, program.variables, program.hints(known))
         solved = cpsat.solve(program.model, program.variables, self.limits)
-        found = program.winners(solved.values) if solved.has_solution else []
-        winners = [bid for bid, _ in found]
+        winning = program.winners(solved.values) if solved.has_solution else []
+        winners = [bid for bid, _ in winning]
         numbers = {
             **stats.of_solve(solved, auction.num_jobs),
             stats.MODEL_VARIABLES: program.size[0],
@@ -164,9 +164,9 @@ class Auctioneer(WindowDispatcher):
         }
         if auction.value(winners) < auction.value(known):
             return self._started(view, auction, _as_bid(auction, known), numbers)
-        if solved.status is not cpsat.Status.OPTIMAL and not self.opens_units:
+        if solved.status is not cpsat.SolverStatus.OPTIMAL and not self.opens_units:
             return self._searched(view, auction, winners, numbers)
-        return self._started(view, auction, found, numbers)
+        return self._started(view, auction, winning, numbers)
 
     def _searched(
         self, view: View, auction: Auction, known: list[int], numbers: Mapping[str, float]
@@ -199,8 +199,8 @@ class Auctioneer(WindowDispatcher):
         starts = []
         for index, units in winners:
             bid = auction.bids[index]
-            amount = units[:, None] * bid.ask.request + bid.level
-            if bid.ask.exclusive:
+            amount = units[:, None] * bid.request.unit_request + bid.level
+            if bid.request.exclusive:
                 amount = auction.capacity[bid.node]
             starts.append(Start(bid.handle, Allocation(bid.node, units, amount)))
         more = bool(starts) and len(starts) < len(view.waiting)
@@ -219,5 +219,5 @@ def _is_small(auction: Auction) -> bool:
     if len(auction.node) <= EXACT_NODES:
         return True
     # Bids of many nodes each have most of them in common; what counts is the constraints.
-    places = places_of(auction, auction.amount, auction.amount)
-    return sum(len(place.bids) for place in places) <= EXACT_NODES
+    node_classes = node_classes_of(auction, auction.amount, auction.amount)
+    return sum(len(place.bids) for place in node_classes) <= EXACT_NODES

@@ -31,15 +31,15 @@ if TYPE_CHECKING:
     from cpsched.util.types import BoolArray, IntArray
 
 #: More steps than this of a range of generic resources are not bid for (on a node with more GPUs).
-MOST_LEVELS = 8
+MAX_LEVELS = 8
 #: How many node counts are tried for an even split whose number of nodes is open.
-_MOST_SHARES = 4
+_MAX_SHARES = 4
 #: The golden section: its multiples modulo 1 stay far apart.
 _PHASE = 0.6180339887498949
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Ask:
+class BidRequest:
     """
     A request that one or more jobs of a window make; R resource kinds.
 
@@ -47,7 +47,7 @@ class Ask:
     ----------
     nodes_max
         No more than the units.
-    request
+    unit_request
         Amounts of one unit, shape ``(R,)``.
     levels
         What may be taken on every node in addition, least first, shape ``(L, R)``: one row where
@@ -61,7 +61,7 @@ class Ask:
     contiguous: bool
     exclusive: bool
     eligible_class: int
-    request: IntArray
+    unit_request: IntArray
     levels: IntArray
 
     @property
@@ -72,7 +72,7 @@ class Ask:
         return 1 if self.nodes_min == 1 and self.nodes_max >= self.units else 2
 
 
-def asks_of(jobs: JobTable, largest: IntArray) -> tuple[list[Ask], list[int]]:
+def requests_of(jobs: JobTable, largest: IntArray) -> tuple[list[BidRequest], list[int]]:
     """
     Return the distinct requests of some jobs, and which of them each job makes.
 
@@ -85,9 +85,9 @@ def asks_of(jobs: JobTable, largest: IntArray) -> tuple[list[Ask], list[int]]:
         for name in ("units", "nodes_min", "nodes_max", "split", "contiguous", "exclusive",
                      "eligible_class")
     }  # fmt: skip
-    request, least, most = table.request, table.per_node, table.per_node_max
-    asks = [
-        Ask(
+    unit_request, least, per_node_max = table.request, table.per_node, table.per_node_max
+    requests = [
+        BidRequest(
             units=columns["units"][at],
             nodes_min=columns["nodes_min"][at],
             nodes_max=min(columns["nodes_max"][at], columns["units"][at]),
@@ -95,23 +95,23 @@ def asks_of(jobs: JobTable, largest: IntArray) -> tuple[list[Ask], list[int]]:
             contiguous=bool(columns["contiguous"][at]),
             exclusive=bool(columns["exclusive"][at]),
             eligible_class=columns["eligible_class"][at],
-            request=request[at],
-            levels=levels_between(least[at], np.minimum(most[at], largest)),
+            unit_request=unit_request[at],
+            levels=levels_between(least[at], np.minimum(per_node_max[at], largest)),
         )
         for at in range(len(table))
     ]
-    return asks, number.tolist()
+    return requests, number.tolist()
 
 
-def levels_between(least: IntArray, most: IntArray) -> IntArray:
+def levels_between(least: IntArray, largest: IntArray) -> IntArray:
     """
     Return the amounts on each node that are bid for, least first, shape ``(L, R)``.
 
-    All kinds with a range go up together, one by one, or in at most ``MOST_LEVELS`` even steps.
+    All kinds with a range go up together, one by one, or in at most ``MAX_LEVELS`` even steps.
     """
-    span = np.maximum(most - least, 0)
+    span = np.maximum(largest - least, 0)
     longest = int(span.max(initial=0))
-    steps = min(longest + 1, MOST_LEVELS)
+    steps = min(longest + 1, MAX_LEVELS)
     part = np.arange(steps, dtype=np.int64)[:, None]
     levels: IntArray = least + (span * part // max(steps - 1, 1))
     return levels
@@ -142,7 +142,7 @@ class Bid(NamedTuple):
     ----------
     job, handle
         Position of the job in the window, and its handle.
-    ask
+    request
         Its request.
     kind
         Class of the bid.
@@ -156,7 +156,7 @@ class Bid(NamedTuple):
 
     job: int
     handle: int
-    ask: Ask
+    request: BidRequest
     kind: BidClass
     node: IntArray
     units: IntArray
@@ -164,7 +164,7 @@ class Bid(NamedTuple):
     num_nodesets: int
 
 
-class Offer:
+class BidOffer:
     """
     The candidates of a request at one level of generic resources.
 
@@ -185,12 +185,12 @@ class Offer:
         The candidates, once they are known.
     """
 
-    def __init__(self, ask: Ask, level: IntArray, line: Line, nodes: int = 0) -> None:
-        self.ask = ask
+    def __init__(self, request: BidRequest, level: IntArray, line: Line, nodes: int = 0) -> None:
+        self.request = request
         self.level = level
         self.line = line
-        self.nodes_min = nodes or ask.nodes_min
-        self.nodes_max = nodes or ask.nodes_max
+        self.nodes_min = nodes or request.nodes_min
+        self.nodes_max = nodes or request.nodes_max
         self.spots: Spots | None = None
 
     def forward(self, begin: IntArray) -> tuple[IntArray, IntArray]:
@@ -200,7 +200,7 @@ class Offer:
         Positions from which there is none are left out.
         """
         line = self.line
-        end = np.searchsorted(line.before, line.before[begin] + self.ask.units).astype(np.int64)
+        end = np.searchsorted(line.before, line.before[begin] + self.request.units).astype(np.int64)
         end = np.maximum(end, begin + self.nodes_min)
         good = (end <= len(line.node)) & (end - begin <= self.nodes_max)
         return begin[good], end[good]
@@ -208,7 +208,7 @@ class Offer:
     def backward(self, end: IntArray) -> tuple[IntArray, IntArray]:
         """Return the shortest windows that hold the job and end at given positions."""
         before = self.line.before
-        begin = np.searchsorted(before, before[end] - self.ask.units, side="right") - 1
+        begin = np.searchsorted(before, before[end] - self.request.units, side="right") - 1
         begin = np.minimum(begin, end - self.nodes_min).astype(np.int64)
         good = (begin >= 0) & (end - begin <= self.nodes_max)
         return begin[good], end[good]
@@ -218,14 +218,16 @@ class Offer:
         line, run, kind = self.line, self.line.run[spot], BidClass.C
         if units is None:
             fixed = self.nodes_min == self.nodes_max
-            units = spread(line.room[spot], self.ask.units, evenly=fixed)
+            units = spread(line.fitting[spot], self.request.units, evenly=fixed)
         num_nodesets = int(run[-1] - run[0]) + 1
         if not isinstance(spot, slice):
             num_nodesets = len(np.unique(run))
         elif num_nodesets == 1:
             aligned = spot.start == line.begins[run[0]] or spot.stop == line.ends[run[0]]
             kind = BidClass.A if aligned else BidClass.B
-        return Bid(job, handle, self.ask, kind, line.node[spot], units, self.level, num_nodesets)
+        return Bid(
+            job, handle, self.request, kind, line.node[spot], units, self.level, num_nodesets
+        )
 
 
 class BidMaker:
@@ -238,9 +240,9 @@ class BidMaker:
         What is free now.
     jobs
         The window, highest priority first.
-    per_job, most
+    per_job, max_bids
         Bids of one job, and of all together (``MAXBIDSPERJOB``, ``MAXBIDS``).
-    most_nodes
+    max_nodes
         Nodes of all bids together, in equal parts for all jobs; a job may always make two bids.
     spots
         Finds the candidates of an offer.
@@ -249,7 +251,7 @@ class BidMaker:
 
     Attributes
     ----------
-    asks, ask_of
+    requests, request_of
         The different requests, and which of them each job makes.
     """
 
@@ -259,114 +261,122 @@ class BidMaker:
         jobs: JobTable,
         *,
         per_job: int,
-        most: int,
-        most_nodes: int,
-        spots: Callable[[Offer], Spots],
+        max_bids: int,
+        max_nodes: int,
+        spots: Callable[[BidOffer], Spots],
         ranges: bool,
     ) -> None:
-        self.asks, self.ask_of = asks_of(jobs, view.system.capacity.max(axis=0, initial=0))
-        self._nodes_per_job = most_nodes // max(len(jobs), 1)
+        self.requests, self.request_of = requests_of(
+            jobs, view.system.capacity.max(axis=0, initial=0)
+        )
+        self._nodes_per_job = max_nodes // max(len(jobs), 1)
         self._view = view
         self._handle: list[int] = jobs.handle.tolist()
         self._per_job = per_job
-        self._most = most
+        self._max_bids = max_bids
         self._spots = spots
         self._ranges = ranges
         self._idle = (view.free == view.system.capacity).all(axis=1)
-        self._offers: dict[int, list[Offer]] = {}
+        self._offers: dict[int, list[BidOffer]] = {}
         self._lines: dict[tuple[object, ...], Line] = {}
 
     def make(self) -> list[Bid]:
         """Return the bids, job by job from the highest priority on, until there are too many."""
         made: list[Bid] = []
-        for job, number in enumerate(self.ask_of):
-            if len(made) >= self._most:
+        for job, number in enumerate(self.request_of):
+            if len(made) >= self._max_bids:
                 break
-            found: list[Bid] = []
+            bids: list[Bid] = []
             for offer, spot in self._in_turn(self.offers(number), job):
-                if self._enough(found):
+                if self._enough(bids):
                     break
-                found.append(offer.bid(job, self._handle[job], spot))
-            made += found[: self._most - len(made)]
+                bids.append(offer.bid(job, self._handle[job], spot))
+            made += bids[: self._max_bids - len(made)]
         return made
 
-    def _enough(self, found: list[Bid]) -> bool:
+    def _enough(self, bids: list[Bid]) -> bool:
         """Say whether a job has made all the bids it may make."""
-        if len(found) >= self._per_job:
+        if len(bids) >= self._per_job:
             return True
-        nodes = sum(len(bid.node) for bid in found)
-        return len(found) > 1 and nodes >= self._nodes_per_job
+        nodes = sum(len(bid.node) for bid in bids)
+        return len(bids) > 1 and nodes >= self._nodes_per_job
 
-    def offers(self, number: int) -> list[Offer]:
+    def offers(self, number: int) -> list[BidOffer]:
         """Return the offers for a request, that with the most generic resources first."""
         if number not in self._offers:
-            ask = self.asks[number]
-            levels = ask.levels[::-1] if self._ranges else ask.levels[:1]
+            request = self.requests[number]
+            levels = request.levels[::-1] if self._ranges else request.levels[:1]
             self._offers[number] = [
-                offer for level in levels for offer in self._at_level(ask, level)
+                offer for level in levels for offer in self._at_level(request, level)
             ]
         return self._offers[number]
 
     def bid_on(self, job: int, node: IntArray, units: IntArray) -> Bid:
         """Return the bid of a job for nodes that hold it, at the least level."""
-        ask = self.asks[self.ask_of[job]]
-        line = self._line(ask, ask.levels[0], int(units[0]) if ask.even else 0)
+        request = self.requests[self.request_of[job]]
+        line = self._line(request, request.levels[0], int(units[0]) if request.even else 0)
         spot = spot_of(np.searchsorted(line.node, node))
-        return Offer(ask, ask.levels[0], line).bid(job, self._handle[job], spot, units)
+        return BidOffer(request, request.levels[0], line).bid(job, self._handle[job], spot, units)
 
-    def _line(self, ask: Ask, level: IntArray, share: int) -> Line:
+    def _line(self, request: BidRequest, level: IntArray, share: int) -> Line:
         # A job that asks for nothing fits anywhere, all of it.
-        most = MAX_AMOUNT if ask.request.any() else ask.units
-        amounts = ask.request.tobytes(), level.tobytes()
-        key = (ask.eligible_class, ask.exclusive, *amounts, share, most)
+        max_units = MAX_AMOUNT if request.unit_request.any() else request.units
+        amounts = request.unit_request.tobytes(), level.tobytes()
+        key = (request.eligible_class, request.exclusive, *amounts, share, max_units)
         if key not in self._lines:
-            usable: BoolArray = self._view.eligible[ask.eligible_class]
-            if ask.exclusive:
+            usable: BoolArray = self._view.eligible[request.eligible_class]
+            if request.exclusive:
                 usable = usable & self._idle
-            request, limit = ask.request[None, :], np.array([most])
-            room = usable * unit_capacity(self._view.free, request, level[None, :], limit)[0]
+            unit_request, limits = request.unit_request[None, :], np.array([max_units])
+            fitting = (
+                usable * unit_capacity(self._view.free, unit_request, level[None, :], limits)[0]
+            )
             if share:
-                room = np.where(room >= share, np.int64(share), np.int64(0))
-            self._lines[key] = Line.of(room)
+                fitting = np.where(fitting >= share, np.int64(share), np.int64(0))
+            self._lines[key] = Line.of(fitting)
         return self._lines[key]
 
-    def _at_level(self, ask: Ask, level: IntArray) -> list[Offer]:
-        if not ask.even:
-            line = self._line(ask, level, 0)
-            enough = line.before[-1] >= ask.units and len(line.node) >= ask.nodes_min
-            return [Offer(ask, level, line)] if enough else []
-        found: list[Offer] = []
-        for nodes in range(ask.nodes_min, min(ask.nodes_max, self._view.system.num_nodes) + 1):
-            if ask.units % nodes:
+    def _at_level(self, request: BidRequest, level: IntArray) -> list[BidOffer]:
+        if not request.even:
+            line = self._line(request, level, 0)
+            enough = line.before[-1] >= request.units and len(line.node) >= request.nodes_min
+            return [BidOffer(request, level, line)] if enough else []
+        candidates: list[BidOffer] = []
+        for nodes in range(
+            request.nodes_min, min(request.nodes_max, self._view.system.num_nodes) + 1
+        ):
+            if request.units % nodes:
                 continue
-            line = self._line(ask, level, ask.units // nodes)
+            line = self._line(request, level, request.units // nodes)
             if len(line.node) >= nodes:
-                found.append(Offer(ask, level, line, nodes))
-            if len(found) == _MOST_SHARES:
+                candidates.append(BidOffer(request, level, line, nodes))
+            if len(candidates) == _MAX_SHARES:
                 break
-        return found
+        return candidates
 
-    def _in_turn(self, offers: list[Offer], job: int) -> Iterable[tuple[Offer, Spot]]:
+    def _in_turn(self, offers: list[BidOffer], job: int) -> Iterable[tuple[BidOffer, Spot]]:
         """Yield distinct spots, classes and offers in turn."""
         for offer in offers:
             if offer.spots is None:
                 offer.spots = self._spots(offer)
-        found = [(offer, offer.spots) for offer in offers if offer.spots is not None]
+        candidates = [(offer, offer.spots) for offer in offers if offer.spots is not None]
         queues = [
-            *((offer, spots.aligned) for offer, spots in found),
-            *((offer, _spaced(spots.inside, job, self._per_job)) for offer, spots in found),
-            *((offer, spots.joined) for offer, spots in found),
+            *((offer, spots.aligned) for offer, spots in candidates),
+            *((offer, _spaced(spots.inside, job, self._per_job)) for offer, spots in candidates),
+            *((offer, spots.joined) for offer, spots in candidates),
         ]
         seen: set[tuple[int, object]] = set()
         for offer, spot in _round_robin(queues):
-            place: object = (spot.start, spot.stop) if isinstance(spot, slice) else spot.tobytes()
-            key = id(offer), place
+            nodes_key: object = (
+                (spot.start, spot.stop) if isinstance(spot, slice) else spot.tobytes()
+            )
+            key = id(offer), nodes_key
             if key not in seen:
                 seen.add(key)
                 yield offer, spot
 
 
-def _round_robin(queues: Sequence[tuple[Offer, list[Spot]]]) -> Iterable[tuple[Offer, Spot]]:
+def _round_robin(queues: Sequence[tuple[BidOffer, list[Spot]]]) -> Iterable[tuple[BidOffer, Spot]]:
     """Yield the first of each queue, then the second of each, and so on."""
     for turn in range(max((len(queue) for _, queue in queues), default=0)):
         for offer, queue in queues:

@@ -23,7 +23,7 @@ class Line:
 
     Attributes
     ----------
-    node, room
+    node, fitting
         Their numbers and how many units each holds, at least 1; shape ``(M,)``.
     before
         Units that fit on the nodes before each, and on all of them; shape ``(M + 1,)``.
@@ -34,24 +34,24 @@ class Line:
     """
 
     node: IntArray
-    room: IntArray
+    fitting: IntArray
     before: IntArray
     run: IntArray
     begins: IntArray
     ends: IntArray
 
     @classmethod
-    def of(cls, room: IntArray) -> Line:
-        """Return the line of the nodes that hold a unit or more, given ``room``, shape ``(N,)``."""
-        node = np.flatnonzero(room > 0).astype(np.int64)
-        held = room[node]
+    def of(cls, fitting: IntArray) -> Line:
+        """Return the line of the nodes that hold a unit or more, by ``fitting``, ``(N,)``."""
+        node = np.flatnonzero(fitting > 0).astype(np.int64)
+        fitting_units = fitting[node]
         before = np.zeros(len(node) + 1, dtype=np.int64)
-        np.cumsum(held, out=before[1:])
+        np.cumsum(fitting_units, out=before[1:])
         first = np.ones(len(node), dtype=np.bool_)
         first[1:] = node[1:] != node[:-1] + 1
         begins = np.flatnonzero(first).astype(np.int64)
         ends = np.append(begins[1:], len(node)).astype(np.int64)[: len(begins)]
-        return cls(node, held, before, np.cumsum(first) - 1, begins, ends)
+        return cls(node, fitting_units, before, np.cumsum(first) - 1, begins, ends)
 
 
 def machine_lines(free: IntArray, generic: Iterable[int]) -> list[Line]:
@@ -77,12 +77,12 @@ def machine_lines(free: IntArray, generic: Iterable[int]) -> list[Line]:
 
 def spot_of(positions: IntArray) -> Spot:
     """Return the spot of some positions of a line, in any order."""
-    found: IntArray = np.sort(positions)
-    first, last = int(found[0]), int(found[-1])
-    return slice(first, last + 1) if last - first + 1 == len(found) else found
+    nodes: IntArray = np.sort(positions)
+    first, last = int(nodes[0]), int(nodes[-1])
+    return slice(first, last + 1) if last - first + 1 == len(nodes) else nodes
 
 
-def spread(room: IntArray, units: int, *, evenly: bool) -> IntArray:
+def spread(fitting: IntArray, units: int, *, evenly: bool) -> IntArray:
     """
     Put units on nodes, at least one on each.
 
@@ -92,32 +92,32 @@ def spread(room: IntArray, units: int, *, evenly: bool) -> IntArray:
 
     Parameters
     ----------
-    room
+    fitting
         Units each node holds, at least 1, shape ``(K,)``; together they hold all.
     units
         At least K.
     evenly
         As even as the room allows; otherwise nodes are filled in order, unless fewer would do.
     """
-    count = len(room)
+    count = len(fitting)
     if not evenly:
-        taken = room.copy()
-        taken[-1] -= int(room.sum()) - units
+        taken = fitting.copy()
+        taken[-1] -= int(fitting.sum()) - units
         if taken[-1] >= 1:
             return taken
     each, extra = divmod(units, count)
     taken = np.full(count, each, dtype=np.int64)
     taken[:extra] += 1
-    if (taken <= room).all():
+    if (taken <= fitting).all():
         return taken
     # The largest number that every node can get, as far as it has the room.
-    low, high = 1, int(room.max())
+    low, high = 1, int(fitting.max())
     while low < high:
         middle = (low + high + 1) // 2
-        if int(np.minimum(room, middle).sum()) <= units:
+        if int(np.minimum(fitting, middle).sum()) <= units:
             low = middle
         else:
             high = middle - 1
-    taken = np.minimum(room, low)
-    taken[np.flatnonzero(room > low)[: units - int(taken.sum())]] += 1
+    taken = np.minimum(fitting, low)
+    taken[np.flatnonzero(fitting > low)[: units - int(taken.sum())]] += 1
     return taken

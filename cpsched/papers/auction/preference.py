@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 #: in range. With the first, a node is at least one part of a preference on 20,000 nodes.
 _PARTS = (100_000, 10_000, 1000)
 #: What all jobs together may be worth in a program.
-_MOST_WORTH = 2**61
+_MAX_WORTH = 2**61
 #: One part in this many is subtracted if a value must stay strictly below a bound.
 _STRICTLY = 1000
 #: No preference is above this (Table 5.2: 1.0 + 0.1).
-MOST_PREFERENCE = 1.1
+MAX_PREFERENCE = 1.1
 #: No cost is above this (6.5).
-MOST_COST = 3
+MAX_COST = 3
 
 
 class BidClass(IntEnum):
@@ -116,7 +116,7 @@ def alpha(priorities: Sequence[int]) -> tuple[int, float]:
     Printed is the least priority over one more than the number of bids (4.10), which does not keep
     priorities apart: with priorities 1000 and 999 and 150 bids it is 6.6.
     """
-    return 1, MOST_PREFERENCE * len(priorities) + 1
+    return 1, MAX_PREFERENCE * len(priorities) + 1
 
 
 def beta(priorities: Sequence[int]) -> tuple[int, float]:
@@ -132,7 +132,7 @@ def beta(priorities: Sequence[int]) -> tuple[int, float]:
     least = distinct[0] if distinct else 1
     gap = min([least, *(high - low for low, high in pairwise(distinct))])
     # Strictly less than a third of the smallest priority.
-    return min(_STRICTLY * gap, (_STRICTLY - 1) * least), MOST_COST * _STRICTLY
+    return min(_STRICTLY * gap, (_STRICTLY - 1) * least), MAX_COST * _STRICTLY
 
 
 def weights(
@@ -151,10 +151,10 @@ def weights(
     weight
         See :func:`alpha` and :func:`beta`.
     """
-    numerator, whole = weight
-    total = 2 * sum(priorities) * whole
-    parts = next((parts for parts in _PARTS if total * parts < _MOST_WORTH), _PARTS[-1])
-    denominator = round(whole * parts)
+    numerator, scale = weight
+    total = 2 * sum(priorities) * scale
+    parts = next((parts for parts in _PARTS if total * parts < _MAX_WORTH), _PARTS[-1])
+    denominator = round(scale * parts)
     return [
         priorities[of] * denominator + numerator * round(value * parts)
         for of, value in zip(job, values.tolist(), strict=True)

@@ -7,8 +7,8 @@ AUCSCHED1, (4.1)-(4.8), also decides how many of a job's units go on which node 
 printed, (4.3) and (4.4) cannot be meant (``docs/background/aucsched.md``): here a job has a unit or
 more on every node of its winning bid, on no others, and all its units in total.
 
-Nodes on which the same bids take the same amounts form one place with one constraint. Constraints
-that no selection can violate are left out.
+Nodes on which the same bids take the same amounts form one node class with one
+constraint. Constraints that no selection can violate are left out.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Place:
+class NodeClass:
     """
     Nodes that the same bids name, taking the same there, with the same free.
 
@@ -50,24 +50,24 @@ class Place:
     binding: BoolArray
 
 
-def places_of(
-    auction: Auction, amount: IntArray, most: IntArray, *, single: BoolArray | None = None
-) -> list[Place]:
+def node_classes_of(
+    auction: Auction, amount: IntArray, largest: IntArray, *, single: BoolArray | None = None
+) -> list[NodeClass]:
     """
-    Return the places of an auction.
+    Return the node classes of an auction.
 
     Parameters
     ----------
-    amount, most
+    amount, largest
         What a bid takes on each of its nodes, and the most it could; shape ``(E, R)``.
     single
-        Bids whose places are to be single nodes, shape ``(B,)``.
+        Bids whose node classes are to be single nodes, shape ``(B,)``.
     """
     order = np.argsort(auction.node, kind="stable")
     node, bid, amount = auction.node[order], auction.owner[order], amount[order]
     begins = np.flatnonzero(np.append(True, node[1:] != node[:-1]))
     ends = np.append(begins[1:], len(node))
-    binding = _binding(auction, node, bid, most[order], begins)
+    binding = _binding(auction, node, bid, largest[order], begins)
     alike: defaultdict[tuple[bytes | int, ...], list[int]] = defaultdict(list)
     for at, (begin, end) in enumerate(zip(begins.tolist(), ends.tolist(), strict=True)):
         number = int(node[begin])
@@ -79,7 +79,7 @@ def places_of(
             number if alone else -1,
         ].append(at)
     return [
-        Place(
+        NodeClass(
             nodes=node[begins[members]],
             bids=bid[begins[members[0]] : ends[members[0]]],
             amount=amount[begins[members[0]] : ends[members[0]]],
@@ -90,27 +90,27 @@ def places_of(
 
 
 def _binding(
-    auction: Auction, node: IntArray, bid: IntArray, most: IntArray, begins: IntArray
+    auction: Auction, node: IntArray, bid: IntArray, highest: IntArray, begins: IntArray
 ) -> BoolArray:
     """Return of which kinds the jobs' largest demands on each node are more than is free."""
     job = np.array([each.job for each in auction.bids], dtype=np.int64)[bid]
     changes = np.append(True, (node[1:] != node[:-1]) | (job[1:] != job[:-1]))
     firsts = np.flatnonzero(changes)
-    largest = np.maximum.reduceat(most, firsts, axis=0)
+    largest = np.maximum.reduceat(highest, firsts, axis=0)
     total = np.add.reduceat(largest, np.searchsorted(firsts, begins), axis=0)
     binding: BoolArray = total > auction.free[node[begins]]
     return binding
 
 
-class Program(cpsat.HasModel):
+class AuctionProgram(cpsat.HasModel):
     """
     The program of an auction: (5.1)-(5.4), or with open units (4.1)-(4.8).
 
     With open units, a job whose units are not split evenly has one or more of them on every node of
     its winning bid, as the program chooses. Units that need one of a single kind are a quantity:
-    the program says how many go on the nodes of a place together, and any way to give every node
-    one and fill up the rest is a solution. Other units are packed node by node. All bids of a job
-    take the same on each node in addition to its units.
+    the program says how many go on the nodes of a node class together, and any way to give every
+    node one and fill up the rest is a solution. Other units are packed node by node. All bids of a
+    job take the same on each node in addition to its units.
 
     Parameters
     ----------
@@ -134,17 +134,17 @@ class Program(cpsat.HasModel):
         self._least = auction.amount
         #: Jobs whose units are not settled by which of their bids wins, and their units.
         self._free_jobs: dict[int, int] = {}
-        #: Units of a job on a place, by job and place.
+        #: Units of a job on a node class, by job and node class.
         self._units: dict[tuple[int, int], cpsat.IntVar] = {}
-        most, single = auction.amount, None
+        largest, single = auction.amount, None
         if open_units:
-            self._room = _room(auction)
-            self._free_jobs = _free_jobs(auction, self._room)
-            most, single = self._opened()
+            self._fitting = _fitting_units(auction)
+            self._free_jobs = _free_jobs(auction, self._fitting)
+            largest, single = self._opened()
         self._add_selection()
-        self._places = places_of(auction, self._least, most, single=single)
-        for number, place in enumerate(self._places):
-            self._add_place(number, place)
+        self._node_classes = node_classes_of(auction, self._least, largest, single=single)
+        for number, node_class in enumerate(self._node_classes):
+            self._add_node_class(number, node_class)
         self._add_all_units()
 
     @property
@@ -160,8 +160,11 @@ class Program(cpsat.HasModel):
             for bid in winners
         }
         put = [
-            sum(units.get(job, {}).get(node, 0) for node in self._places[place].nodes.tolist())
-            for job, place in self._units
+            sum(
+                units.get(job, {}).get(node, 0)
+                for node in self._node_classes[node_class].nodes.tolist()
+            )
+            for job, node_class in self._units
         ]
         return [*(int(bid in chosen) for bid in range(len(self.wins))), *put]
 
@@ -173,42 +176,44 @@ class Program(cpsat.HasModel):
         left = auction.free.copy()
         for bid in chosen:
             left[auction.bids[bid].node] -= self._least[auction.of_bid(bid)]
-        found: list[tuple[int, IntArray]] = []
+        winning: list[tuple[int, IntArray]] = []
         for bid in chosen:
             job, put = auction.bids[bid].job, auction.bids[bid].units
             if job in self._free_jobs:
-                own = {place: units for (of, place), units in given.items() if of == job}
+                own = {node_class: units for (of, node_class), units in given.items() if of == job}
                 put = self._fill(bid, own, left)
-            found.append((bid, put))
-        return found
+            winning.append((bid, put))
+        return winning
 
     def _fill(self, bid: int, given: dict[int, int], left: IntArray) -> IntArray:
         """Put a bid's units on its nodes, beyond the one on each; take them from ``left``."""
-        ask, node = self.auction.bids[bid].ask, self.auction.bids[bid].node
+        request, node = self.auction.bids[bid].request, self.auction.bids[bid].node
         units = np.ones(len(node), dtype=np.int64)
-        kinds = np.flatnonzero(ask.request)
-        for place, amount in given.items():
-            members = self._places[place].nodes
+        kinds = np.flatnonzero(request.unit_request)
+        for node_class, amount in given.items():
+            members = self._node_classes[node_class].nodes
             if not amount:
                 continue
-            room = (left[members][:, kinds] // ask.request[kinds]).min(axis=1, initial=amount)
-            put = spread(1 + room, amount, evenly=True)
+            fitting = (left[members][:, kinds] // request.unit_request[kinds]).min(
+                axis=1, initial=amount
+            )
+            put = spread(1 + fitting, amount, evenly=True)
             units[np.searchsorted(node, members)] = put
-            left[members] -= (put - 1)[:, None] * ask.request
+            left[members] -= (put - 1)[:, None] * request.unit_request
         return units
 
     def _opened(self) -> tuple[IntArray, BoolArray]:
         """Return the most that bids take of their nodes, and which need their nodes apart."""
         auction = self.auction
-        self._least, most = auction.amount.copy(), auction.amount.copy()
+        self._least, largest = auction.amount.copy(), auction.amount.copy()
         single = np.zeros(len(auction.bids), dtype=np.bool_)
         for index, bid in enumerate(auction.bids):
             if bid.job in self._free_jobs:
-                part, ask = auction.of_bid(index), bid.ask
-                self._least[part] = ask.request + bid.level
-                most[part] = self._room[part, None] * ask.request + bid.level
-                single[index] = ask.request.sum() != 1
-        return most, single
+                part, request = auction.of_bid(index), bid.request
+                self._least[part] = request.unit_request + bid.level
+                largest[part] = self._fitting[part, None] * request.unit_request + bid.level
+                single[index] = request.unit_request.sum() != 1
+        return largest, single
 
     def _by_job(self) -> dict[int, list[cpsat.IntVar]]:
         of_job: defaultdict[int, list[cpsat.IntVar]] = defaultdict(list)
@@ -234,57 +239,59 @@ class Program(cpsat.HasModel):
                 ones, total = [1] * len(units_of[job]), self._free_jobs[job]
                 self.model.add(weighted(variables, ones + [-total] * len(wins)) == 0)
 
-    def _add_place(self, number: int, place: Place) -> None:
+    def _add_node_class(self, number: int, node_class: NodeClass) -> None:
         """State that no node gives more than it has: (4.5)-(4.8), (5.3), (5.4)."""
-        bids, size = self.auction.bids, len(place.nodes)
+        bids, size = self.auction.bids, len(node_class.nodes)
         of_job: defaultdict[int, list[int]] = defaultdict(list)
-        for at, bid in enumerate(place.bids.tolist() if self._free_jobs else ()):
+        for at, bid in enumerate(node_class.bids.tolist() if self._free_jobs else ()):
             if bids[bid].job in self._free_jobs:
                 of_job[bids[bid].job].append(at)
         for job, members in of_job.items():
-            self._add_units(number, place, job, members)
-        for kind in np.flatnonzero(place.binding).tolist():
-            free = int(self.auction.free[place.nodes[0], kind])
-            takes = place.amount[:, kind].copy()
+            self._add_units(number, node_class, job, members)
+        for kind in np.flatnonzero(node_class.binding).tolist():
+            free = int(self.auction.free[node_class.nodes[0], kind])
+            takes = node_class.amount[:, kind].copy()
             variables: list[cpsat.IntVar] = []
             weights: list[int] = []
             for job, members in of_job.items():
-                request = int(bids[int(place.bids[members[0]])].ask.request[kind])
-                if request:
-                    takes[members] -= request
+                unit_request = int(
+                    bids[int(node_class.bids[members[0]])].request.unit_request[kind]
+                )
+                if unit_request:
+                    takes[members] -= unit_request
                     variables.append(self._units[job, number])
-                    weights.append(request)
+                    weights.append(unit_request)
             if not variables:
-                self._add_node(place, kind)
+                self._add_node(node_class, kind)
                 continue
-            some = np.flatnonzero(takes)
-            variables += [self.wins[bid] for bid in place.bids[some].tolist()]
-            weights += (size * takes[some]).tolist()
+            taking = np.flatnonzero(takes)
+            variables += [self.wins[bid] for bid in node_class.bids[taking].tolist()]
+            weights += (size * takes[taking]).tolist()
             self.model.add(weighted(variables, weights) <= size * free)
 
-    def _add_node(self, place: Place, kind: int) -> None:
-        takes = place.amount[:, kind]
-        some = takes > 0
-        free = int(self.auction.free[place.nodes[0], kind])
-        # Kinds of one place, and places that differ in what does not matter, say the same.
-        key = (place.bids[some].tobytes(), takes[some].tobytes(), free)
+    def _add_node(self, node_class: NodeClass, kind: int) -> None:
+        takes = node_class.amount[:, kind]
+        taking = takes > 0
+        free = int(self.auction.free[node_class.nodes[0], kind])
+        # Kinds of one class, and classes that differ in what does not matter, say the same.
+        key = (node_class.bids[taking].tobytes(), takes[taking].tobytes(), free)
         if key not in self._stated:
             self._stated.add(key)
-            variables = [self.wins[bid] for bid in place.bids[some].tolist()]
-            self.model.add(weighted(variables, takes[some].tolist()) <= free)
+            variables = [self.wins[bid] for bid in node_class.bids[taking].tolist()]
+            self.model.add(weighted(variables, takes[taking].tolist()) <= free)
 
-    def _add_units(self, number: int, place: Place, job: int, members: list[int]) -> None:
-        """Add a job's units on a place: one a node or more where a bid for it wins, else none."""
-        size, bid = len(place.nodes), int(place.bids[members[0]])
+    def _add_units(self, number: int, node_class: NodeClass, job: int, members: list[int]) -> None:
+        """Add a job's units on a class: one a node or more where a bid for it wins, else none."""
+        size, bid = len(node_class.nodes), int(node_class.bids[members[0]])
         at = int(self.auction.first[bid]) + int(
-            np.searchsorted(self.auction.bids[bid].node, place.nodes[0])
+            np.searchsorted(self.auction.bids[bid].node, node_class.nodes[0])
         )
-        room = min(int(self._room[at]) * size, self._free_jobs[job])
-        units = self.model.new_int_var(0, room, "")
+        max_units = min(int(self._fitting[at]) * size, self._free_jobs[job])
+        units = self.model.new_int_var(0, max_units, "")
         self._units[job, number] = units
-        wins = [self.wins[bid] for bid in place.bids[members].tolist()]
+        wins = [self.wins[bid] for bid in node_class.bids[members].tolist()]
         self.model.add(weighted([units, *wins], [1, *[-size] * len(wins)]) >= 0)
-        self.model.add(weighted([units, *wins], [1, *[-room] * len(wins)]) <= 0)
+        self.model.add(weighted([units, *wins], [1, *[-max_units] * len(wins)]) <= 0)
 
 
 def weighted(variables: Sequence[cpsat.IntVar], weights: Sequence[int]) -> cpsat.LinearExprT:
@@ -293,23 +300,24 @@ def weighted(variables: Sequence[cpsat.IntVar], weights: Sequence[int]) -> cpsat
     return expression
 
 
-def _room(auction: Auction) -> IntArray:
+def _fitting_units(auction: Auction) -> IntArray:
     """Return how many units of its job fit on each node of each bid, shape ``(E,)``."""
     bids, owner = auction.bids, auction.owner
-    request = np.stack([bid.ask.request for bid in bids])[owner]
+    unit_request = np.stack([bid.request.unit_request for bid in bids])[owner]
     level = np.stack([bid.level for bid in bids])[owner]
-    units = np.array([bid.ask.units for bid in bids], dtype=np.int64)[owner]
+    units = np.array([bid.request.units for bid in bids], dtype=np.int64)[owner]
     left = auction.free[auction.node] - level
-    each = np.where(request > 0, left // np.maximum(request, 1), units[:, None])
-    room: IntArray = np.minimum(each.min(axis=1), units)
-    return room
+    each = np.where(unit_request > 0, left // np.maximum(unit_request, 1), units[:, None])
+    fitting: IntArray = np.minimum(each.min(axis=1), units)
+    return fitting
 
 
-def _free_jobs(auction: Auction, room: IntArray) -> dict[int, int]:
+def _free_jobs(auction: Auction, fitting: IntArray) -> dict[int, int]:
     """Return the jobs whose units can be put on a bid's nodes in several ways, and their units."""
-    total = np.add.reduceat(room, auction.first[:-1]).tolist()
+    total = np.add.reduceat(fitting, auction.first[:-1]).tolist()
     return {
-        bid.job: bid.ask.units
-        for bid, most in zip(auction.bids, total, strict=True)
-        if len(bid.node) < bid.ask.units < most and not (bid.ask.even or bid.ask.exclusive)
+        bid.job: bid.request.units
+        for bid, max_units in zip(auction.bids, total, strict=True)
+        if len(bid.node) < bid.request.units < max_units
+        and not (bid.request.even or bid.request.exclusive)
     }

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.cp import cpsat, stats
-from cpsched.papers.auction.program import Program
+from cpsched.papers.auction.program import AuctionProgram
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
     from cpsched.util.types import BoolArray, IntArray
 
 #: Bids of the largest partial auction, and nodes of all its losers' bids together.
-_MOST_BIDS = 300
-_MOST_NODES = 6000
+_MAX_BIDS = 300
+_MAX_NODES = 6000
 #: Deterministic time of one partial auction.
 _STEP = 0.01
 #: Winners that are set free at a time, and partial auctions held, at most.
-_MOST_FREED = 10
+_MAX_FREED = 10
 _ROUNDS = 12
 
 
 def best_greedy(auction: Auction) -> list[int]:
     """Return the better of two greedy selections: job by job, and by worth for what bids take."""
-    found = [
+    selections = [
         auction.greedy(auction.best_first()),
         auction.greedy(_densest_first(auction)),
     ]
-    return max(found, key=auction.value)
+    return max(selections, key=auction.value)
 
 
 def _densest_first(auction: Auction) -> list[int]:
@@ -55,7 +55,7 @@ def search(
     auction: Auction,
     start: Sequence[int],
     name: str,
-    limits: cpsat.Limits,
+    limits: cpsat.SolverLimits,
     rng: np.random.Generator,
 ) -> tuple[list[int], dict[str, float]]:
     """
@@ -84,7 +84,7 @@ def search(
         if part is None:
             continue
         chosen, smaller = part
-        program = Program(smaller, name)
+        program = AuctionProgram(smaller, name)
         hint = np.flatnonzero(winners[chosen]).tolist()
         cpsat.add_hints(program.model, program.wins, program.hints(hint))
         left = min(_STEP, limits.deterministic - spent)
@@ -93,9 +93,9 @@ def search(
         )
         spent += solved.deterministic
         size += program.size
-        found = np.array(solved.values, dtype=np.bool_)
-        if smaller.value(np.flatnonzero(found).tolist()) > smaller.value(hint):
-            winners[chosen] = found
+        selected = np.array(solved.values, dtype=np.bool_)
+        if smaller.value(np.flatnonzero(selected).tolist()) > smaller.value(hint):
+            winners[chosen] = selected
     numbers = {
         stats.DETERMINISTIC_TIME: spent,
         stats.MODEL_VARIABLES: int(size[0]),
@@ -111,7 +111,7 @@ def _neighbourhoods(
     middle = np.array([int(bid.node[len(bid.node) // 2]) for bid in auction.bids])
     for turn in range(_ROUNDS):
         now = np.flatnonzero(winners)
-        count = min(len(now), _MOST_FREED)
+        count = min(len(now), _MAX_FREED)
         if turn % 2:
             yield rng.permutation(now)[:count]
         else:
@@ -127,22 +127,22 @@ def _part(
 
     Winners that are set free and losers bid for what the other winners leave.
     """
-    kept = winners.copy()
-    kept[freed] = False
+    remaining = winners.copy()
+    remaining[freed] = False
     left = auction.free.copy()
-    for bid in np.flatnonzero(kept).tolist():
+    for bid in np.flatnonzero(remaining).tolist():
         part = auction.of_bid(bid)
         left[auction.node[part]] -= auction.amount[part]
     fits = (auction.amount <= left[auction.node]).all(axis=1)
     able = np.logical_and.reduceat(fits, auction.first[:-1]) & (weight > 0)
-    able &= ~np.isin(job, job[kept])
+    able &= ~np.isin(job, job[remaining])
     able[freed] = False
     others = np.flatnonzero(able)
     if not len(others):
         return None
     size = np.diff(auction.first)[others]
     fewest = np.argsort(size, kind="stable")
-    count = np.searchsorted(np.cumsum(size[fewest]), _MOST_NODES, side="right")
-    others = others[fewest[: min(int(count), _MOST_BIDS)]]
+    count = np.searchsorted(np.cumsum(size[fewest]), _MAX_NODES, side="right")
+    others = others[fewest[: min(int(count), _MAX_BIDS)]]
     chosen = np.sort(np.concatenate([freed, others]))
     return chosen, auction.take(chosen, left)

@@ -42,11 +42,11 @@ class Agreed(Changes):
         at = {job: index for index, job in enumerate(view.running.handle.tolist())}
         running = [(at[status.job], status) for status in jobs if status.state != STARTED]
         for index, status in running:
-            if status.units < self.held[index]:
+            if status.units < self.units[index]:
                 self.shrink(index, status.units)
         self._start_in_turn(rows, [status for status in jobs if status.state == STARTED])
         for index, status in running:
-            if status.units > self.held[index]:
+            if status.units > self.units[index]:
                 self.grow(index, status.units)
         if not self.actions and not at:
             self._start_anything(rows)

@@ -115,7 +115,9 @@ class Attempt:
         blocking = [job for job in self._flexible if job.job in self._blocks]
         for job in blocking:
             wanted = (job.units_max - self._units[job.job]) * job.slots - self.idle
-            victims = self._victims(None, wanted, {one.job for one in blocking}, to_least=True)
+            victims = self._victims(
+                None, wanted, {blocker.job for blocker in blocking}, to_least=True
+            )
             self._expand(job, victims)
 
     def share_idle(self) -> None:
@@ -165,11 +167,11 @@ class Attempt:
         if min(units, self.idle // job.slots) < request.least:
             return 0
         while units >= request.least:
-            room = profile.least(self._now, max(job.seconds_on(units), 1)) // job.slots
-            if room >= units:
+            free_units = profile.least(self._now, max(job.seconds_on(units), 1)) // job.slots
+            if free_units >= units:
                 return units
             # With fewer it runs for longer, and may meet another reservation.
-            units = room
+            units = free_units
         return 0
 
     def _start(self, request: ForwardedJob, units: int) -> None:
@@ -237,11 +239,11 @@ class Attempt:
         """Return how many slots are not free then that would be, if this job started so."""
         job = request.details
         lacking = units * job.slots if self._now + job.seconds_on(units) > second else 0
-        for one, less in victims:
-            if self._releases[one.job][0] <= second:
-                lacking += self._units[one.job] * one.slots
-            if end_on(one, less, self._now) <= second:
-                lacking -= less * one.slots
+        for victim, less in victims:
+            if self._releases[victim.job][0] <= second:
+                lacking += self._units[victim.job] * victim.slots
+            if end_on(victim, less, self._now) <= second:
+                lacking -= less * victim.slots
         return lacking
 
     def _expand_what_blocks(self, waiting: int) -> None:
@@ -254,7 +256,7 @@ class Attempt:
 
     def _expand(self, job: RunningJob, victims: Sequence[tuple[RunningJob, int]]) -> None:
         """Give a job what is idle and what others give; not if it would not end sooner."""
-        freed = sum((self._units[one.job] - units) * one.slots for one, units in victims)
+        freed = sum((self._units[victim.job] - units) * victim.slots for victim, units in victims)
         old = self._units[job.job]
         units = min(job.units_max, old + (self.idle + freed) // job.slots)
         if end_on(job, units, self._now) >= end_on(job, old, self._now):
@@ -331,13 +333,15 @@ class Attempt:
 
     def reservations(self) -> tuple[JobReservation, ...]:
         """Return what an offer says of the forwarded jobs."""
-        found = []
+        reservations = []
         for number, request in self._requests.items():
             units = self.starts.get(number, 0)
             start = self._now if units else self.planned[number]
             seconds = request.details.seconds_on(units or request.least)
-            found.append(JobReservation(number, units, start, min(start + seconds, MAX_TIME)))
-        return tuple(found)
+            reservations.append(
+                JobReservation(number, units, start, min(start + seconds, MAX_TIME))
+            )
+        return tuple(reservations)
 
     def changes(self) -> tuple[JobStatus, ...]:
         """Return what changes: jobs that shrink, that start, and that grow."""
@@ -351,8 +355,8 @@ class Attempt:
             for number in self._requests
             if number in self.starts
         ]
-        shrunk = [one for one in resized if one.units < self._running[one.job].units]
-        grown = [one for one in resized if one.units > self._running[one.job].units]
+        shrunk = [status for status in resized if status.units < self._running[status.job].units]
+        grown = [status for status in resized if status.units > self._running[status.job].units]
         return (*shrunk, *started, *grown)
 
     def dependencies(self) -> tuple[tuple[int, int], ...]:

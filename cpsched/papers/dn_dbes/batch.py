@@ -34,7 +34,7 @@ class BatchSide:
     def begin(self, jobs: Iterable[WaitingJob]) -> None:
         """Begin a transaction: every job asks for its most units again (section 6.2)."""
         self.queue = tuple(jobs)
-        self._most_mapped = 0
+        self._max_mapped = 0
         self._objective = 0
         self._accepted = self._relaxed_enough = False
         step = self._settings.step
@@ -67,7 +67,7 @@ class BatchSide:
         Algorithm 1: what is reserved for now is taken as it is, other jobs are tried on what is
         idle. Of those that find nothing, as many are forwarded as the depth allows.
         """
-        reserved = {one.job: one.units for one in offer.reservations}
+        reserved = {reservation.job: reservation.units for reservation in offer.reservations}
         units: dict[int, int] = {}
         idle, without = offer.idle, 0
         for job in self.queue:
@@ -115,21 +115,21 @@ class BatchSide:
 
         Algorithm 3. Returns what is idle then.
         """
-        room, smaller = idle, {}
+        available, smaller = idle, {}
         for other in reversed(units):
-            if room >= self._least[job.job] * job.slots:
+            if available >= self._least[job.job] * job.slots:
                 break
             spare = units[other] - self._least[other]
             if units[other] and spare > 0:
                 taken = min(self._settings.step(units[other], self._least[other]), spare)
                 smaller[other] = units[other] - taken
-                room += taken * jobs[other].slots
-        number = self._fitting(job, room)
+                available += taken * jobs[other].slots
+        number = self._fitting(job, available)
         if not number:
             return idle
         units |= smaller
         units[job.job] = number
-        return room - number * job.slots
+        return available - number * job.slots
 
     # --- the decision ----------------------------------------------------------------------------
 
@@ -141,10 +141,10 @@ class BatchSide:
             objective >= self._objective
             and (self._accepted or self._is_satisfied(attempt, len(jobs), units))
         )
-        if self._accepted and accepted and len(jobs) > self._most_mapped:
+        if self._accepted and accepted and len(jobs) > self._max_mapped:
             # More than what would have done: there is no need to ask for still fewer units.
             self._relaxed_enough = True
-        self._objective, self._accepted, self._most_mapped = objective, accepted, len(jobs)
+        self._objective, self._accepted, self._max_mapped = objective, accepted, len(jobs)
         return accepted
 
     def _is_satisfied(self, attempt: int, mapped: int, units: dict[int, int]) -> bool:

@@ -23,7 +23,7 @@ from cpsched.papers.dn_dbes.messages import (
     UrgentJobResponse,
 )
 from cpsched.papers.dn_dbes.negotiation import Negotiation
-from cpsched.papers.dn_dbes.tables import Tables
+from cpsched.papers.dn_dbes.tables import TableMaker
 from cpsched.util.types import MAX_TIME, JobType
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class DnDbes(Dispatcher):
         those that wait, and are expanded for their own good.
     mapped_share
         Share of the queue that has to have units at first for an offer to be accepted.
-    priority
+    order
         Order of the queue; the thesis has ``basic``.
     allocator
         Places units on nodes.
@@ -72,16 +72,16 @@ class DnDbes(Dispatcher):
         depth: int = 10,
         period: int = 300,
         mapped_share: float = 1 / 3,
-        priority: str = "basic",
+        order: str = "basic",
         allocator: str = "first-fit",
     ) -> None:
         check_least("period", period, 1)
         settings = NegotiationSettings(attempts=attempts, depth=depth, mapped_share=mapped_share)
         self.negotiation = Negotiation(settings)
         self._period = period
-        self.priority_rule = make_priority(priority)
+        self.priority_rule = make_priority(order)
         self.allocator = make_allocator(allocator)
-        self._tables = Tables()
+        self._tables = TableMaker()
         self._forget()
 
     def _forget(self) -> None:
@@ -144,7 +144,7 @@ class DnDbes(Dispatcher):
         queue = Queue(self._tables.waiting(view, rows))
         self._step, self._retry = view.now // self._period, -1
         messages = self.negotiation.transact(machine, queue)
-        answers = [one for one in messages if isinstance(one, StatusReport | UrgentJobResponse)]
+        answers = [sent for sent in messages if isinstance(sent, StatusReport | UrgentJobResponse)]
         jobs = [status for answer in answers for status in answer.jobs]
         done = Agreed(view, rows, self.allocator, jobs)
         report = answers[-1] if answers and isinstance(answers[-1], StatusReport) else None

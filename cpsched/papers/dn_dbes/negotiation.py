@@ -64,10 +64,10 @@ class Negotiation:
 
     def _agree(self, offer: Offer, messages: list[Message]) -> None:
         """Let both sides answer each other until what was offered is done."""
-        said: Offer | StatusReport = offer
-        messages.append(said)
-        while isinstance(said, Offer):
-            answer = self._batch.answer(said)
-            said = self._runtime.answer(answer)
-            messages += [answer, said]
+        message: Offer | StatusReport = offer
+        messages.append(message)
+        while isinstance(message, Offer):
+            answer = self._batch.answer(message)
+            message = self._runtime.answer(answer)
+            messages += [answer, message]
             self.waits_for_request = not answer.jobs

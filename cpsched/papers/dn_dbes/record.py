@@ -77,8 +77,8 @@ def _negotiation_of(dispatcher: Dispatcher) -> Negotiation | None:
     """Return what a dispatcher, or the one it wraps, negotiates with; None if it does not."""
     while (inner := getattr(dispatcher, "inner", None)) is not None:
         dispatcher = inner
-    found: Negotiation | None = getattr(dispatcher, "negotiation", None)
-    return found
+    negotiation: Negotiation | None = getattr(dispatcher, "negotiation", None)
+    return negotiation
 
 
 def listen(negotiation: Negotiation, file: TextIO, names: Sequence[str]) -> None:
@@ -87,8 +87,8 @@ def listen(negotiation: Negotiation, file: TextIO, names: Sequence[str]) -> None
     def write(line: Mapping[str, Any]) -> None:
         file.write(json_text(line, separators=(",", ":")) + "\n")
 
-    def told(second: int, transaction: int, said: Sequence[Message]) -> None:
-        for message in said:
+    def listener(second: int, transaction: int, messages: Sequence[Message]) -> None:
+        for message in messages:
             from_batch = isinstance(message, FromBatch)
             from_machine = isinstance(message, Machine | Queue)
             to_runtime = from_batch or isinstance(message, Machine)
@@ -102,7 +102,7 @@ def listen(negotiation: Negotiation, file: TextIO, names: Sequence[str]) -> None
             })  # fmt: skip
 
     write({**_FORMAT, "settings": asdict(negotiation.settings)})
-    negotiation.listener = told
+    negotiation.listener = listener
 
 
 def _plain(value: Any, names: Sequence[str], field: str = "") -> Any:
@@ -114,8 +114,8 @@ def _plain(value: Any, names: Sequence[str], field: str = "") -> Any:
     if field == "dependencies":
         return [[names[running], names[job]] for running, job in value]
     if hasattr(value, "_asdict"):
-        return {key: _plain(one, names, key) for key, one in value._asdict().items()}
-    return [_plain(one, names) for one in value] if isinstance(value, tuple) else value
+        return {key: _plain(item, names, key) for key, item in value._asdict().items()}
+    return [_plain(item, names) for item in value] if isinstance(value, tuple) else value
 
 
 def read(file: Path) -> dict[int, list[dict[str, Any]]]:
@@ -141,7 +141,7 @@ def read(file: Path) -> dict[int, list[dict[str, Any]]]:
     if not lines:
         raise TraceError("is empty", file=file, line=1)
     by_number = groupby(lines[1:], key=lambda line: int(line["transaction"]))
-    return {number: list(said) for number, said in by_number}
+    return {number: list(messages) for number, messages in by_number}
 
 
 def _complaint(line: Mapping[str, Any], *, first: bool) -> str:

@@ -59,14 +59,21 @@ class RuntimeSide:
         machine = self._machine
         now = machine.now
         wanted = min(max(job.preferred, job.units_min), job.units_max) * job.slots
-        others = [one for one in machine.running if not one.fixed]
+        others = [running_job for running_job in machine.running if not running_job.fixed]
         idle, changed = machine.idle, dict[int, JobStatus]()
-        for one in sorted(others, key=lambda one: (one.units_min - one.units, one.job)):
-            if idle >= wanted or one.units == one.units_min:
+        for running_job in sorted(
+            others,
+            key=lambda running_job: (running_job.units_min - running_job.units, running_job.job),
+        ):
+            if idle >= wanted or running_job.units == running_job.units_min:
                 break
-            units = max(one.units_min, one.units - -(-(wanted - idle) // one.slots))
-            changed[one.job] = JobStatus(one.job, RESIZED, units, end_on(one, units, now))
-            idle += (one.units - units) * one.slots
+            units = max(
+                running_job.units_min, running_job.units - -(-(wanted - idle) // running_job.slots)
+            )
+            changed[running_job.job] = JobStatus(
+                running_job.job, RESIZED, units, end_on(running_job, units, now)
+            )
+            idle += (running_job.units - units) * running_job.slots
         if idle < job.units_min * job.slots:
             return UrgentJobResponse(job.job, 0, ())
         units = min(wanted, idle) // job.slots
@@ -75,7 +82,7 @@ class RuntimeSide:
         own = RunningJob(
             job.job, units, units, units, job.preferred, end, slots=job.slots, fixed=True
         )
-        running = (*(_after(one, changed) for one in machine.running), own)
+        running = (*(_after(running_job, changed) for running_job in machine.running), own)
         self._machine = machine._replace(idle=idle - units * job.slots, running=running)
         return UrgentJobResponse(job.job, units, (*changed.values(), started))
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.dispatch.priority import Fifo
+from cpsched.dispatch.priority import FifoOrder
 from cpsched.model import columns as c
 from cpsched.papers.dn_dbes.messages import RunningJob, WaitingJob
 from cpsched.papers.malleable.resizing import may_change
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _FIRST_PRIORITY = 0xFFFF0000
 
 
-class Tables:
+class TableMaker:
     """
     Makes the tables of both sides from views.
 
@@ -35,7 +35,7 @@ class Tables:
 
     def reset(self, system: System) -> None:
         """Prepare for a system."""
-        self._sizes = Fifo()
+        self._sizes = FifoOrder()
         self._sizes.reset(system)
         self._cores = system.capacity[:, 0]
         self._slots = int(self._cores.sum())
@@ -48,11 +48,11 @@ class Tables:
     def waiting(self, view: View, rows: IntArray) -> tuple[WaitingJob, ...]:
         """Return waiting jobs, which are rows of the store in order of priority."""
         jobs = type(view.waiting)(view.waiting.store, rows)
-        least, most = self._bounds(jobs)
-        found = zip(
+        least, units_max = self._bounds(jobs)
+        rows_of_jobs = zip(
             jobs.handle.tolist(),
             least.tolist(),
-            most.tolist(),
+            units_max.tolist(),
             jobs.units.tolist(),
             jobs.runtime_estimate.tolist(),
             jobs.serial.tolist(),
@@ -62,7 +62,7 @@ class Tables:
         )
         return tuple(
             WaitingJob(job[0], _FIRST_PRIORITY - position, *job[1:])
-            for position, job in enumerate(found)
+            for position, job in enumerate(rows_of_jobs)
         )
 
     def running(self, view: View, blocks: Mapping[int, int]) -> tuple[RunningJob, ...]:
@@ -75,19 +75,19 @@ class Tables:
             By running job: the waiting one that depends on its end.
         """
         jobs, now = view.running, view.now
-        least, most = self._bounds(jobs)
-        held = jobs.held_units
+        units_min, units_max = self._bounds(jobs)
+        allocated = jobs.held_units
         fresh = (jobs.start >= now) | (jobs.since >= now) | (jobs.state != c.RUNNING)
         free = ~fresh & (jobs.urgent == 0)
         malleable = may_change(jobs, JobType.MALLEABLE) & free
         # A size that others have set may be any.
-        least = np.where(malleable, np.minimum(least, held), held)
-        most = np.where(malleable, np.maximum(most, held), held)
-        found = zip(
+        units_min = np.where(malleable, np.minimum(units_min, allocated), allocated)
+        units_max = np.where(malleable, np.maximum(units_max, allocated), allocated)
+        rows_of_jobs = zip(
             jobs.handle.tolist(),
-            held.tolist(),
-            least.tolist(),
-            most.tolist(),
+            allocated.tolist(),
+            units_min.tolist(),
+            units_max.tolist(),
             jobs.units.tolist(),
             jobs.expected_end.tolist(),
             jobs.serial.tolist(),
@@ -98,7 +98,7 @@ class Tables:
             (~free).tolist(),
             strict=True,
         )
-        return tuple(RunningJob(*job) for job in found)
+        return tuple(RunningJob(*job) for job in rows_of_jobs)
 
     def _bounds(self, jobs: JobTable) -> tuple[IntArray, IntArray]:
         """Return the fewest and most units of jobs; both preferred, where size is not all."""

@@ -20,8 +20,8 @@ import numpy as np
 
 from cpsched.logs.generators import (
     LARGEST_SEED,
+    check_integers,
     check_number,
-    check_whole,
     header,
     option,
     streams,
@@ -85,12 +85,12 @@ NODES, CORES_PER_NODE, GPUS_PER_NODE = 1024, 8, 2
 class EspOptions:
     """Options of the generator ``esp``."""
 
-    seed: int = option(1, "seed of all random choices; equal seeds give equal workloads")
+    seed: int = option(1, "seed of all random choices; the same seed gives the same jobs")
     gpus: int = option(
         GPUS_PER_NODE,
         "GPUs on every node of a second copy of each job but Z; 0: no copies, ESP-2 as it is",
     )
-    nodes: int = option(NODES, "nodes of the machine")
+    nodes: int = option(NODES, "nodes of the system")
     cores: int = option(CORES_PER_NODE, "cores of a node")
     size_jitter: int = option(
         0, "largest random change of a job's cores; 4 in experiments 7 and 8 of IPSCHED"
@@ -106,16 +106,16 @@ class EspOptions:
 
     def __post_init__(self) -> None:
         _check(self)
-        check_whole(self, gpus=(0, 1000), cores=(1, 10_000), size_jitter=(0, 1_000_000))
+        check_integers(self, gpus=(0, 1000), cores=(1, 10_000), size_jitter=(0, 1_000_000))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EspNodesOptions:
     """Options of the generator ``esp-nodes``."""
 
-    seed: int = option(1, "seed of all random choices; equal seeds give equal workloads")
-    nodes: int = option(16, "nodes of the machine")
-    full: bool = option(False, "add the two urgent jobs that use the whole machine")
+    seed: int = option(1, "seed of all random choices; the same seed gives the same jobs")
+    nodes: int = option(16, "nodes of the system")
+    full: bool = option(False, "add the two urgent jobs that use the whole system")
     initial: int = option(228, "jobs submitted at the start; 50 in ESP-2")
     gap: float = option(GAP, "mean seconds between later submits")
     gap_deviation: float = option(
@@ -130,7 +130,7 @@ class EspNodesOptions:
 
 
 def _check(options: EspOptions | EspNodesOptions) -> None:
-    check_whole(options, seed=(0, LARGEST_SEED), nodes=(1, 1_000_000), initial=(0, 1_000_000))
+    check_integers(options, seed=(0, LARGEST_SEED), nodes=(1, 1_000_000), initial=(0, 1_000_000))
     check_number(
         options, gap=(0.0, 86400.0), gap_deviation=(0.0, 86400.0), request_factor=(1.0, 1000.0)
     )
@@ -140,7 +140,7 @@ class Esp:
     """Generator of ESP-2 workloads; see the module."""
 
     name = "esp"
-    summary = "ESP-2: 230 jobs, or 458 for CPU-GPU machines, that keep a machine full for hours"
+    summary = "ESP-2: 230 jobs, or 458 for CPU-GPU systems, that keep a system full for hours"
     options = EspOptions
 
     def generate(self, options: EspOptions) -> Workload:
@@ -161,17 +161,17 @@ class Esp:
         units = _cores(sizes, options, np.array([job.size for job in jobs]))
         gpus = np.array([job.gpus for job in jobs])
         # Amounts of the resource kinds there are.
-        kept = 2 if options.gpus else 1
+        num_kinds = 2 if options.gpus else 1
         return _workload(
             self.name,
             options,
             [job._replace(name=f"{job.name}-gpu") if job.gpus else job for job in jobs],
             title=f"esp-{'cpu-gpu' if options.gpus else 'cpu'}-seed{options.seed}",
-            resources=("core", "gpu")[:kept],
+            resources=("core", "gpu")[:num_kinds],
             submit=submit,
             units=units,
-            request=np.column_stack([np.ones_like(gpus), 0 * gpus])[:, :kept],
-            per_node=np.column_stack([0 * gpus, gpus])[:, :kept],
+            request=np.column_stack([np.ones_like(gpus), 0 * gpus])[:, :num_kinds],
+            per_node=np.column_stack([0 * gpus, gpus])[:, :num_kinds],
         )
 
 

@@ -16,8 +16,8 @@ import numpy as np
 from cpsched.errors import ConfigError
 from cpsched.logs.generators import (
     LARGEST_SEED,
+    check_integers,
     check_number,
-    check_whole,
     option,
     pick,
     streams,
@@ -29,7 +29,7 @@ from cpsched.papers.generators.eurora_campaigns import draw_campaigns, draw_runs
 from cpsched.papers.generators.eurora_widths import draw_widths
 
 if TYPE_CHECKING:
-    from cpsched.papers.generators.eurora_campaigns import Campaigns, Runs
+    from cpsched.papers.generators.eurora_campaigns import CampaignJobs, Campaigns
     from cpsched.papers.generators.eurora_widths import Widths
     from cpsched.util.types import BoolArray, FloatArray, IntArray
 
@@ -50,14 +50,14 @@ class EuroraOptions:
     """Options of the generator ``eurora``."""
 
     jobs: int = option(known.PUBLISHED_JOBS, "number of jobs")
-    seed: int = option(1, "seed of all random choices; equal seeds give equal workloads")
+    seed: int = option(1, "seed of all random choices; the same seed gives the same jobs")
     days: float | None = option(
         None, "length of the log in days; by default 678 jobs a day, as in the year"
     )
-    load: float = option(0.47, "core-seconds used, as a share of the machine's")
+    load: float = option(0.47, "core-seconds used, as a share of the system's")
 
     def __post_init__(self) -> None:
-        check_whole(self, jobs=(_FEWEST, _MOST), seed=(0, LARGEST_SEED))
+        check_integers(self, jobs=(_FEWEST, _MOST), seed=(0, LARGEST_SEED))
         check_number(self, load=(0.01, 2.0), days=(0.5, 36500.0))
 
     @property
@@ -142,7 +142,7 @@ def _draw_preparations(
 def _assemble(
     options: EuroraOptions,
     campaigns: Campaigns,
-    runs: Runs,
+    runs: CampaignJobs,
     widths: Widths,
     people: People,
     submit: IntArray,

@@ -17,7 +17,7 @@ from cpsched.logs.generators import log_normal, stratified
 from cpsched.papers.generators import eurora_tables as known
 
 if TYPE_CHECKING:
-    from cpsched.papers.generators.eurora_campaigns import Campaigns, Runs
+    from cpsched.papers.generators.eurora_campaigns import CampaignJobs, Campaigns
     from cpsched.papers.generators.eurora_widths import Widths
     from cpsched.util.types import BoolArray, FloatArray, IntArray
 
@@ -69,7 +69,7 @@ def kind_of_work(campaigns: Campaigns, widths: Widths) -> IntArray:
 def draw_submits(
     rng: np.random.Generator,
     campaigns: Campaigns,
-    runs: Runs,
+    runs: CampaignJobs,
     widths: Widths,
     *,
     days: float,
@@ -99,7 +99,7 @@ def draw_submits(
     return np.minimum(submit, days * _DAY - 1).astype(np.int64)
 
 
-def machine_days(runs: Runs, widths: Widths) -> FloatArray:
+def machine_days(runs: CampaignJobs, widths: Widths) -> FloatArray:
     """Return each job's work in days of the whole machine, by its scarcest resource."""
     parts = widths.units[:, None] * widths.request / np.asarray(known.MACHINE)
     return np.asarray(parts.max(axis=1)[runs.campaign] * runs.runtime / _DAY)
@@ -168,9 +168,9 @@ def _draw_bursts(
     jobs = len(campaign)
     wish = np.clip(log_normal(rng, *_BURST, len(size)), 1.0, _LARGEST_BURST)[campaign]
     room = np.asarray(_MOST_AT_ONCE)[pace][campaign] / np.maximum(work, 1e-9)
-    most = np.maximum(1, room).astype(np.int64)
+    longest = np.maximum(1, room).astype(np.int64)
     number = np.arange(jobs) - np.repeat(np.cumsum(size) - size, size)
-    first = (number == 0) | (rng.random(jobs) * wish < 1) | (number % most == 0)
+    first = (number == 0) | (rng.random(jobs) * wish < 1) | (number % longest == 0)
     burst = np.cumsum(first) - 1
     begins = np.flatnonzero(first)
     owner = campaign[begins]

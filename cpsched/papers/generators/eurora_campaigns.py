@@ -63,7 +63,7 @@ class Campaigns:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Runs:
+class CampaignJobs:
     """One row a job, campaign by campaign: whose it is, how long it ran and how it ended."""
 
     campaign: IntArray
@@ -89,8 +89,8 @@ def draw_campaigns(rng: np.random.Generator, jobs: int) -> Campaigns:
     counts[known.MEDIUM] = medium
     sizes = []
     for (median, sigma, largest), count in zip(_SIZES, counts.tolist(), strict=True):
-        most = max(2, min(largest, int(_LARGEST_PART * count)))
-        sizes.append(heavy_sizes(rng, count, median=median, sigma=sigma, largest=most))
+        highest = max(2, min(largest, int(_LARGEST_PART * count)))
+        sizes.append(heavy_sizes(rng, count, median=median, sigma=sigma, largest=highest))
     job_class = np.repeat(np.arange(len(sizes)), [len(part) for part in sizes])
     size = np.concatenate(sizes)
     queue, requested, limit = _draw_requests(rng, job_class, size)
@@ -142,7 +142,7 @@ def _draw_base(
     return _fold(rng, base, np.full(len(base), float(known.LEAST_RUNTIME)), 0.97 * ends)
 
 
-def draw_runs(rng: np.random.Generator, campaigns: Campaigns, jobs: int) -> Runs:
+def draw_runs(rng: np.random.Generator, campaigns: Campaigns, jobs: int) -> CampaignJobs:
     """
     Return runtime and status of every job.
 
@@ -161,7 +161,7 @@ def draw_runs(rng: np.random.Generator, campaigns: Campaigns, jobs: int) -> Runs
     early = np.minimum(known.LEAST_RUNTIME * 20.0 ** rng.random(jobs), 0.5 * requested)
     runtime = np.where(failed, early, np.where(killed, requested, inside))
     status = np.where(failed, Status.FAILED, np.where(killed, Status.TIMEOUT, Status.COMPLETED))
-    return Runs(
+    return CampaignJobs(
         campaign=campaign,
         runtime=np.maximum(runtime, known.LEAST_RUNTIME).astype(np.int64),
         status=status.astype(np.int64),

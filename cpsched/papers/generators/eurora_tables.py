@@ -66,7 +66,7 @@ LEAST_RUNTIME = 11
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class RequestMix:
     """What a job asks for: units of cores, GPUs and MICs, and how common that is."""
 
     units: int
@@ -81,8 +81,8 @@ class Shape:
         return self.units * max(self.cores / 16, self.gpus / 2, self.mics / 2)
 
 
-def _shapes(*rows: tuple[int, int, int, int, float]) -> tuple[Shape, ...]:
-    return tuple(Shape(*row) for row in rows)
+def _shapes(*rows: tuple[int, int, int, int, float]) -> tuple[RequestMix, ...]:
+    return tuple(RequestMix(*row) for row in rows)
 
 
 #: Excerpt: units, cores, GPUs, MICs a unit, and jobs, of short jobs by queue.

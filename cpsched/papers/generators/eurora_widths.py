@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cpsched.papers.generators.eurora_campaigns import Campaigns
-    from cpsched.papers.generators.eurora_tables import Shape
+    from cpsched.papers.generators.eurora_tables import RequestMix
     from cpsched.util.types import FloatArray, IntArray
 
 # Columns of the shape arrays: units, cores, GPUs, MICs.
@@ -87,7 +87,7 @@ def draw_widths(
 
 
 def _fitted(
-    shapes: Sequence[Shape],
+    shapes: Sequence[RequestMix],
     uniforms: FloatArray,
     seconds: FloatArray,
     column: int,
@@ -132,7 +132,7 @@ def _settled(chosen: IntArray, used: IntArray, seconds: FloatArray, excess: floa
     return chosen
 
 
-def _as_array(shapes: Sequence[Shape]) -> IntArray:
+def _as_array(shapes: Sequence[RequestMix]) -> IntArray:
     return np.array([(s.units, s.cores, s.gpus, s.mics) for s in shapes], dtype=np.int64)
 
 

@@ -15,8 +15,8 @@ import numpy as np
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.logs.generators import (
     LARGEST_SEED,
+    check_integers,
     check_number,
-    check_whole,
     header,
     option,
     streams,
@@ -44,7 +44,7 @@ class HeterogeneousOptions:
     """Options of the generator ``heterogeneous``."""
 
     workload: str = option("V", f"a workload of the thesis: {', '.join(known.PRESETS)}")
-    seed: int = option(1, "seed of all random choices; equal seeds give equal workloads")
+    seed: int = option(1, "seed of all random choices; the same seed gives the same jobs")
     jobs: int | None = option(None, "number of jobs; by default as the workload has them")
     cores_per_node: str = option(
         ",".join(map(str, known.CORES_PER_NODE)), "cores on a node of a type B job, one of these"
@@ -59,7 +59,7 @@ class HeterogeneousOptions:
     def __post_init__(self) -> None:
         if self.workload not in known.PRESETS:
             raise UnknownNameError("workload", str(self.workload), known.PRESETS)
-        check_whole(
+        check_integers(
             self,
             seed=(0, LARGEST_SEED),
             jobs=(1, 10_000_000),
@@ -80,16 +80,16 @@ class HeterogeneousOptions:
         nodes, cores, _ = preset.machine
         least = -(-preset.max_cores // nodes)
         try:
-            found = tuple(map(int, self.cores_per_node.split(",")))
+            core_counts = tuple(map(int, self.cores_per_node.split(",")))
         except (AttributeError, ValueError):
-            found = (0,)
-        if not all(least <= one <= cores for one in found):
+            core_counts = (0,)
+        if not all(least <= num_cores <= cores for num_cores in core_counts):
             raise ConfigError(
                 f"{self.cores_per_node!r} is not a list such as 4,8 of whole numbers from {least}"
                 f" to {cores}",
                 key="cores_per_node",
             )
-        return found
+        return core_counts
 
 
 class Heterogeneous:
@@ -144,7 +144,7 @@ class Heterogeneous:
 HETEROGENEOUS = Heterogeneous()
 
 
-class _Jobs(NamedTuple):
+class _DrawnJobs(NamedTuple):
     """
     Jobs in the order they were drawn, each column of shape ``(J,)``.
 
@@ -158,12 +158,12 @@ class _Jobs(NamedTuple):
     runtime: IntArray
 
 
-def _drawn(rng: np.random.Generator, options: HeterogeneousOptions, preset: Preset) -> _Jobs:
+def _drawn(rng: np.random.Generator, options: HeterogeneousOptions, preset: Preset) -> _DrawnJobs:
     """Return the preset's number of jobs, or as many as fill its hours."""
     drawn = np.empty((5, 0), dtype=np.int64)
     while True:
         drawn = np.hstack([drawn, _block(rng, options, preset)])
-        jobs = _Jobs(*drawn)
+        jobs = _DrawnJobs(*drawn)
         count = options.jobs or preset.jobs
         if count is None:
             assert preset.hours is not None
@@ -171,7 +171,7 @@ def _drawn(rng: np.random.Generator, options: HeterogeneousOptions, preset: Pres
             done = np.cumsum(jobs.cores * jobs.runtime)
             count = int(np.searchsorted(done, preset.hours * 3600 * total)) + 1
         if count <= drawn.shape[1]:
-            return _Jobs(*drawn[:, :count])
+            return _DrawnJobs(*drawn[:, :count])
 
 
 def _block(rng: np.random.Generator, options: HeterogeneousOptions, preset: Preset) -> IntArray:
@@ -184,11 +184,11 @@ def _block(rng: np.random.Generator, options: HeterogeneousOptions, preset: Pres
     """
     shares = np.array(preset.shares)
     kind = rng.choice(len(shares), size=_BLOCK, p=shares / shares.sum())
-    whole = rng.integers(1, preset.max_cores // preset.machine.cores + 1, size=_BLOCK)
+    nodes_of_job = rng.integers(1, preset.max_cores // preset.machine.cores + 1, size=_BLOCK)
     per_node = rng.choice(np.array(options.on_node()), size=_BLOCK)
     per_gpu = rng.choice(np.array(preset.cores_per_gpu), size=_BLOCK)
     runtime = rng.integers(options.min_time, options.max_time + 1, size=_BLOCK)
-    cores = whole * preset.machine.cores
+    cores = nodes_of_job * preset.machine.cores
     gpus = np.maximum(kind - _B, 0)
     each = np.where(gpus > 0, per_gpu * gpus, per_node)
     nodes = np.where(kind == _A, 0, -(-cores // each))

@@ -19,7 +19,7 @@ from functools import partial
 from typing import NamedTuple
 
 
-class Machine(NamedTuple):
+class MachineSize(NamedTuple):
     """Nodes, and the cores and GPUs of each."""
 
     nodes: int
@@ -28,9 +28,9 @@ class Machine(NamedTuple):
 
 
 #: T 8.2 (as in the IPSCHED paper, section V), 8.3, 8.4.1; systems esp-1024, tsubame2, tree-1024.
-ESP_1024 = Machine(1024, 8, 2)
-TSUBAME = Machine(1408, 12, 3)
-TREE_1024 = Machine(1024, 16, 3)
+ESP_1024 = MachineSize(1024, 8, 2)
+TSUBAME = MachineSize(1408, 12, 3)
+TREE_1024 = MachineSize(1024, 16, 3)
 
 #: T Table 7.3, by GPUs a node: A cores only, B nodes too, C, D and E 1, 2 and 3 GPUs on each.
 TYPES = ("A", "B", "C", "D", "E")
@@ -65,7 +65,7 @@ class Preset:
         Share of the theoretical run time during which jobs arrive. Chosen, see the module.
     """
 
-    machine: Machine
+    machine: MachineSize
     shares: tuple[float, float, float, float, float]
     jobs: int | None = None
     hours: float | None = None

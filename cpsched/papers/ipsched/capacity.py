@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from cpsched.cp import cpsat
-    from cpsched.papers.ipsched.problem import Part, Problem, Program
+    from cpsched.papers.ipsched.problem import CoAllocationProblem, CoAllocationProgram, JobPart
     from cpsched.util.types import BoolArray, IntArray
 
 #: Rounded capacity constraints, of each kind and class: one for each of the largest amounts.
 _DIVISORS = 6
 
 
-def add_capacity(program: Program, k: int, parts: Sequence[Part]) -> None:
+def add_capacity(program: CoAllocationProgram, k: int, parts: Sequence[JobPart]) -> None:
     """
     Add 3.2 and 3.4 of a class: for every kind, at most what its nodes have together.
 
@@ -39,7 +39,7 @@ def add_capacity(program: Program, k: int, parts: Sequence[Part]) -> None:
             continue
         divisors = [1]
         if num > 1:
-            sizes = {one for pair in amounts for one in pair if 1 < one <= free}
+            sizes = {amount for pair in amounts for amount in pair if 1 < amount <= free}
             divisors += sorted(sizes)[-_DIVISORS:]
         for divisor in divisors:
             terms: list[cpsat.LinearExprT] = []
@@ -51,11 +51,11 @@ def add_capacity(program: Program, k: int, parts: Sequence[Part]) -> None:
             if terms:
                 model.add(sum(terms) <= num * (free // divisor))
     if num > 1:
-        _add_beside(program, k, parts)
+        _add_rest_of_shared(program, k, parts)
         _add_rivals(program, k, parts)
 
 
-def _amounts(problem: Problem, part: Part, kind: int, free: int) -> tuple[int, int]:
+def _amounts(problem: CoAllocationProblem, part: JobPart, kind: int, free: int) -> tuple[int, int]:
     """Return how much of a kind a part takes for each unit, and for each node in addition."""
     if problem.exclusive[part.job]:
         return 0, free
@@ -64,7 +64,7 @@ def _amounts(problem: Problem, part: Part, kind: int, free: int) -> tuple[int, i
     return (0, unit * part.each + node) if part.each else (unit, node)
 
 
-def _add_beside(program: Program, k: int, parts: Sequence[Part]) -> None:
+def _add_rest_of_shared(program: CoAllocationProgram, k: int, parts: Sequence[JobPart]) -> None:
     """
     Add what is left for a job beside jobs of which a node holds at most one.
 
@@ -94,7 +94,7 @@ def _add_beside(program: Program, k: int, parts: Sequence[Part]) -> None:
         group = [index for index in alone if 2 * least[index, rival] > have]
         if not group:
             continue
-        for kind, whole in enumerate(free):
+        for kind, total in enumerate(free):
             taken = [(least[index, kind], parts[index].nodes) for index in group]
             largest = max(amount for amount, _ in taken)
             others = [
@@ -104,17 +104,17 @@ def _add_beside(program: Program, k: int, parts: Sequence[Part]) -> None:
             ]
             if not (largest and others):
                 continue
-            beside = program.model.new_int_var(0, largest * num, "")
-            program.model.add(beside == sum(amount * nodes for amount, nodes in taken))
+            taken_by_rivals = program.model.new_int_var(0, largest * num, "")
+            program.model.add(taken_by_rivals == sum(amount * nodes for amount, nodes in taken))
             for index in others:
                 unit, node = amounts[index, kind]
                 part = parts[index]
-                taken_here: list[cpsat.LinearExprT] = [unit * part.all_units, beside]
-                most = (whole - node - largest) * part.nodes + largest * num
-                program.model.add(sum(taken_here) <= most)
+                taken_here: list[cpsat.LinearExprT] = [unit * part.all_units, taken_by_rivals]
+                limit = (total - node - largest) * part.nodes + largest * num
+                program.model.add(sum(taken_here) <= limit)
 
 
-def _add_rivals(program: Program, k: int, parts: Sequence[Part]) -> None:
+def _add_rivals(program: CoAllocationProgram, k: int, parts: Sequence[JobPart]) -> None:
     """
     Add that a node holds at most one of a set of jobs no two of which fit on it together.
 
@@ -134,7 +134,7 @@ def _add_rivals(program: Program, k: int, parts: Sequence[Part]) -> None:
 
     def total(clique: tuple[int, ...]) -> cpsat.IntVar:
         """Return how many nodes hold a job of a clique, at most ``m_k``."""
-        terms = [each for one in clique for each in nodes[one]]
+        terms = [each for code in clique for each in nodes[code]]
         if len(terms) == 1:
             return terms[0]
         if clique not in totals:
@@ -144,18 +144,18 @@ def _add_rivals(program: Program, k: int, parts: Sequence[Part]) -> None:
 
     for clique in _cliques(rivals, np.flatnonzero(alone)):
         total(clique)
-    for one in np.flatnonzero(~alone).tolist():
-        copies = int(min(free[equal[one] > 0] // equal[one][equal[one] > 0], default=0))
-        for clique in _cliques(rivals, np.flatnonzero(alone & rivals[one])):
+    for code in np.flatnonzero(~alone).tolist():
+        copies = int(min(free[equal[code] > 0] // equal[code][equal[code] > 0], default=0))
+        for clique in _cliques(rivals, np.flatnonzero(alone & rivals[code])):
             taken = total(clique)
-            for each in nodes[one]:
+            for each in nodes[code]:
                 model.add(taken + each <= num)
-            if len(nodes[one]) > copies:
-                model.add(copies * taken + sum(nodes[one]) <= copies * num)
+            if len(nodes[code]) > copies:
+                model.add(copies * taken + sum(nodes[code]) <= copies * num)
 
 
 def _equal_parts(
-    problem: Problem, k: int, parts: Sequence[Part]
+    problem: CoAllocationProblem, k: int, parts: Sequence[JobPart]
 ) -> tuple[IntArray, list[list[cpsat.IntVar]]]:
     """Return the least amounts that parts take of a node, and ``t`` of the parts by amount."""
     job = np.array([part.job for part in parts])
@@ -164,8 +164,8 @@ def _equal_parts(
     least[problem.exclusive[job]] = problem.free[k]
     equal, code = np.unique(least, axis=0, return_inverse=True)
     nodes: list[list[cpsat.IntVar]] = [[] for _ in equal]
-    for part, one in zip(parts, code.reshape(-1).tolist(), strict=True):
-        nodes[one].append(part.nodes)
+    for part, number in zip(parts, code.reshape(-1).tolist(), strict=True):
+        nodes[number].append(part.nodes)
     return equal, nodes
 
 
@@ -182,7 +182,7 @@ def _cliques(rivals: BoolArray, among: IntArray) -> Iterator[tuple[int, ...]]:
             yield tuple(sorted(clique))
 
 
-def add_totals(program: Program, fewest: list[int]) -> None:
+def add_totals(program: CoAllocationProgram, fewest: list[int]) -> None:
     """
     Add the capacities of all classes together in terms of ``s`` alone.
 
@@ -194,15 +194,15 @@ def add_totals(program: Program, fewest: list[int]) -> None:
         free = problem.free[:, kind]
         unit = np.where(problem.exclusive, 0, problem.request[:, kind])
         node = np.where(problem.exclusive, free.min(), problem.per_node[:, kind])
-        sizes = {one for one in (*unit.tolist(), *node.tolist()) if 1 < one <= free.max()}
+        sizes = {amount for amount in (*unit.tolist(), *node.tolist()) if 1 < amount <= free.max()}
         for divisor in [1, *sorted(sizes)[-_DIVISORS:]]:
             demand = unit // divisor * problem.units + node // divisor * np.array(fewest)
             if demand.any():
-                most = int((free // divisor) @ count)
+                limit = int((free // divisor) @ count)
                 model.add(
                     sum(
-                        one * selected
-                        for one, selected in zip(demand.tolist(), program.selected, strict=True)
+                        amount * selected
+                        for amount, selected in zip(demand.tolist(), program.selected, strict=True)
                     )
-                    <= most
+                    <= limit
                 )

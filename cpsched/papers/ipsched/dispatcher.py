@@ -20,9 +20,9 @@ from cpsched.errors import check_choice
 from cpsched.model import columns as c
 from cpsched.model.decision import NOTHING, Decision, Start
 from cpsched.model.jobtable import JobTable
-from cpsched.papers.ipsched.layout import Layout, layout_of
+from cpsched.papers.ipsched.layout import JobLayout, layout_of
 from cpsched.papers.ipsched.match import Matcher, density_order
-from cpsched.papers.ipsched.problem import Problem
+from cpsched.papers.ipsched.problem import CoAllocationProblem
 from cpsched.papers.window import WindowDispatcher
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Ipsched(WindowDispatcher):
 
     Parameters
     ----------
-    priority, window, interval, limit
+    order, window, interval, limit
         As for :class:`~cpsched.papers.window.WindowDispatcher`.
     objective
         ``priority``: ``sum P_j (s_j - c_j)``; ``priority-cores``: ``sum P_j R_j (s_j - c_j)``.
@@ -84,7 +84,7 @@ class Ipsched(WindowDispatcher):
         beyond = bool(starts) and len(view.waiting) > self.size
         return self.met(view, starts, numbers, more=beyond)
 
-    def _problem(self, view: View) -> Problem | None:
+    def _problem(self, view: View) -> CoAllocationProblem | None:
         """Return the problem of the jobs in the window that may start; None if none can."""
         rows, weight = self.in_window(view)
         if self.objective == "priority-cores":
@@ -92,10 +92,12 @@ class Ipsched(WindowDispatcher):
         fits = fits_now(view, rows, self.allocator)
         if not fits.any():
             return None
-        problem = Problem.of(view, frozen(rows[fits]), weight[fits].tolist()).without_dominated()
+        problem = CoAllocationProblem.of(
+            view, frozen(rows[fits]), weight[fits].tolist()
+        ).without_dominated()
         return problem if len(problem) else None
 
-    def _listed(self, view: View, problem: Problem, order: IntArray) -> Layout:
+    def _listed(self, view: View, problem: CoAllocationProblem, order: IntArray) -> JobLayout:
         """Start whatever fits, in an order."""
         rows = frozen(problem.rows[order])
         decision = decision_of(view, list_pass(view, rows, self.allocator, stop=False))

@@ -20,11 +20,11 @@ from cpsched.papers.ipsched.problem import Share
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.papers.ipsched.problem import Problem
+    from cpsched.papers.ipsched.problem import CoAllocationProblem
     from cpsched.util.types import IntArray
 
 
-class Layout(NamedTuple):
+class JobLayout(NamedTuple):
     """
     Which jobs start, and where; N nodes.
 
@@ -40,13 +40,13 @@ class Layout(NamedTuple):
     value: int
 
 
-def layout_of(problem: Problem, takes: Mapping[int, IntArray]) -> Layout:
+def layout_of(problem: CoAllocationProblem, takes: Mapping[int, IntArray]) -> JobLayout:
     """Return a placement with its value."""
     value = sum(problem.worth(job, int(np.count_nonzero(on))) for job, on in takes.items())
-    return Layout(dict(takes), value)
+    return JobLayout(dict(takes), value)
 
 
-def shares_of(problem: Problem, layout: Layout) -> dict[int, dict[int, Share]]:
+def shares_of(problem: CoAllocationProblem, layout: JobLayout) -> dict[int, dict[int, Share]]:
     """Return how much of each job is on each class."""
     class_of = np.full(problem.num_nodes, -1, dtype=np.int64)
     for k, nodes in enumerate(problem.members):
@@ -64,12 +64,12 @@ def shares_of(problem: Problem, layout: Layout) -> dict[int, dict[int, Share]]:
 
 
 def lay_out(
-    problem: Problem,
+    problem: CoAllocationProblem,
     shares: Mapping[int, Mapping[int, Share]],
     free: IntArray,
     capacity: IntArray,
     target: int,
-) -> Layout:
+) -> JobLayout:
     """
     Put the jobs of a solution on nodes.
 
@@ -87,33 +87,33 @@ def lay_out(
     Layout
         The first that attains the target, or the best found, without jobs that do not fit.
     """
-    best = Layout({}, 0)
+    best = JobLayout({}, 0)
     for strict in (True, False):
         for order in _orders(problem, list(shares)):
             nodes = _Nodes(problem, free, capacity)
             put = nodes.as_planned if strict else nodes.anywhere
             placed = {job: put(job, shares[job]) for job in order}
             takes = {job: on for job, on in placed.items() if on is not None}
-            found = layout_of(problem, takes)
-            if found.value > best.value:
-                best = found
+            repaired = layout_of(problem, takes)
+            if repaired.value > best.value:
+                best = repaired
             if best.value >= target:
                 return best
     return best
 
 
-def _orders(problem: Problem, jobs: list[int]) -> list[list[int]]:
+def _orders(problem: CoAllocationProblem, jobs: list[int]) -> list[list[int]]:
     """
     Return the orders in which jobs are placed, without repetitions.
 
     First come the jobs that fill most of a node, since they fit beside the fewest others; then the
     largest first; then by priority; then those that need most nodes.
     """
-    whole = np.maximum(problem.free.max(axis=0), 1)
+    largest = np.maximum(problem.free.max(axis=0), 1)
     each = np.where(problem.even, problem.units // np.maximum(problem.nodes_max, 1), 1)
-    footprint = ((each[:, None] * problem.request + problem.per_node) / whole).max(axis=1)
+    footprint = ((each[:, None] * problem.request + problem.per_node) / largest).max(axis=1)
     footprint = np.where(problem.exclusive | problem.contiguous, 2.0, footprint)
-    size = (problem.request * problem.units[:, None] / whole).max(axis=1)
+    size = (problem.request * problem.units[:, None] / largest).max(axis=1)
     orders = [
         sorted(jobs, key=lambda job: (-footprint[job], -size[job], job)),
         sorted(jobs, key=lambda job: (-size[job], job)),
@@ -126,7 +126,7 @@ def _orders(problem: Problem, jobs: list[int]) -> list[list[int]]:
 class _Nodes:
     """What nodes have left while jobs are placed on them."""
 
-    def __init__(self, problem: Problem, free: IntArray, capacity: IntArray) -> None:
+    def __init__(self, problem: CoAllocationProblem, free: IntArray, capacity: IntArray) -> None:
         self.problem = problem
         self.left = free.copy()
         self.capacity = capacity
@@ -138,9 +138,9 @@ class _Nodes:
         bounded = bool(problem.even[job]) or problem.nodes_min[job] > 1
         for k, share in shares.items():
             nodes = problem.members[k]
-            room = self._room(job, nodes, problem.room[job, k])
+            fitting = self._fitting_units(job, nodes, problem.fitting[job, k])
             least = share.nodes if bounded else 1
-            on = _choose(room, share.units, least, share.nodes, even=bool(problem.even[job]))
+            on = _choose(fitting, share.units, least, share.nodes, even=bool(problem.even[job]))
             if on is None:
                 return None
             takes[nodes] = on
@@ -152,17 +152,17 @@ class _Nodes:
     def anywhere(self, job: int, shares: Mapping[int, Share]) -> IntArray | None:
         """Put a job where it fits, if possible on no more nodes than planned."""
         problem = self.problem
-        room = np.zeros(problem.num_nodes, dtype=np.int64)
-        for k in np.flatnonzero(problem.room[job]).tolist():
+        fitting = np.zeros(problem.num_nodes, dtype=np.int64)
+        for k in np.flatnonzero(problem.fitting[job]).tolist():
             nodes = problem.members[k]
-            room[nodes] = self._room(job, nodes, problem.room[job, k])
-        least, most = int(problem.nodes_min[job]), int(problem.nodes_max[job])
+            fitting[nodes] = self._fitting_units(job, nodes, problem.fitting[job, k])
+        nodes_min, nodes_max = int(problem.nodes_min[job]), int(problem.nodes_max[job])
         planned = sum(share.nodes for share in shares.values())
-        for bound in dict.fromkeys((min(planned, most), most)):
+        for bound in dict.fromkeys((min(planned, nodes_max), nodes_max)):
             takes = _choose(
-                room,
+                fitting,
                 int(problem.units[job]),
-                least,
+                nodes_min,
                 bound,
                 even=bool(problem.even[job]),
                 contiguous=bool(problem.contiguous[job]),
@@ -172,14 +172,14 @@ class _Nodes:
                 return takes
         return None
 
-    def _room(self, job: int, nodes: IntArray, most: int) -> IntArray:
-        """Return how many units of a job, at most ``most``, fit on each of some nodes now."""
+    def _fitting_units(self, job: int, nodes: IntArray, max_units: int) -> IntArray:
+        """Return how many units of a job, at most ``max_units``, fit on each of some nodes now."""
         problem, left = self.problem, self.left[nodes]
         request, per_node = problem.request[[job]], problem.per_node[[job]]
-        room: IntArray = unit_capacity(left, request, per_node, np.array([most]))[0]
+        fitting: IntArray = unit_capacity(left, request, per_node, np.array([max_units]))[0]
         if problem.exclusive[job]:
-            room[(left != self.capacity[nodes]).any(axis=1)] = 0
-        return room
+            fitting[(left != self.capacity[nodes]).any(axis=1)] = 0
+        return fitting
 
     def _take(self, job: int, takes: IntArray) -> None:
         problem, nodes = self.problem, np.flatnonzero(takes)
@@ -191,14 +191,20 @@ class _Nodes:
 
 
 def _choose(
-    room: IntArray, units: int, least: int, most: int, *, even: bool, contiguous: bool = False
+    fitting: IntArray,
+    units: int,
+    nodes_min: int,
+    nodes_max: int,
+    *,
+    even: bool,
+    contiguous: bool = False,
 ) -> IntArray | None:
     """Return the units on each node, least room first; None if they do not fit."""
-    if int(room.sum()) < units:
+    if int(fitting.sum()) < units:
         return None
-    order = np.flatnonzero(room)
-    order = order[np.argsort(room[order], kind="stable")]
-    takes = np.zeros(len(room), dtype=np.int64)
-    request = Request(0, units, 1, least, most)
-    fits = place_in_order(room, order, request, even, contiguous, takes)
+    order = np.flatnonzero(fitting)
+    order = order[np.argsort(fitting[order], kind="stable")]
+    takes = np.zeros(len(fitting), dtype=np.int64)
+    request = Request(0, units, 1, nodes_min, nodes_max)
+    fits = place_in_order(fitting, order, request, even, contiguous, takes)
     return takes if fits else None

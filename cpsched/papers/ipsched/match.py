@@ -15,17 +15,17 @@ import numpy as np
 
 from cpsched.cp import cpsat, stats
 from cpsched.papers.ipsched import program as programs
-from cpsched.papers.ipsched.layout import Layout, lay_out, shares_of
+from cpsched.papers.ipsched.layout import JobLayout, lay_out, shares_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from cpsched.papers.ipsched.problem import Problem, Program
-    from cpsched.papers.ipsched.program import Answer
+    from cpsched.papers.ipsched.problem import CoAllocationProblem, CoAllocationProgram
+    from cpsched.papers.ipsched.program import ProgramSolution
     from cpsched.util.types import IntArray
 
 #: Jobs times nodes up to which a program is solved node by node.
-MOST_PAIRS = 1000
+MAX_PAIRS = 1000
 #: Part of the limit that the program may take at first, as it is.
 BRIEF = 1 / 40
 #: Part of the limit that later programs may take at least, however much the first one took.
@@ -48,20 +48,20 @@ class Matcher:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: CoAllocationProblem,
         free: IntArray,
         capacity: IntArray,
-        limits: cpsat.Limits,
+        limits: cpsat.SolverLimits,
     ) -> None:
         self.problem = problem
         self.free, self.capacity = free, capacity
         self.limits = limits
         self.numbers: defaultdict[str, float] = defaultdict(float)
-        self.best = Layout({}, 0)
+        self.best = JobLayout({}, 0)
 
     def match(
-        self, lists: Iterable[Callable[[], Layout]]
-    ) -> tuple[Layout | None, dict[str, float]]:
+        self, lists: Iterable[Callable[[], JobLayout]]
+    ) -> tuple[JobLayout | None, dict[str, float]]:
         """
         Return the best solution found, None if the limit passed before a proof, and statistics.
 
@@ -70,10 +70,10 @@ class Matcher:
         """
         problem = self.problem
         fewest = problem.fewest_nodes().tolist()
-        most = sum(problem.worth(job, nodes) for job, nodes in enumerate(fewest))
+        upper_bound = sum(problem.worth(job, nodes) for job, nodes in enumerate(fewest))
         for make in lists:
             self._keep(make())
-            if self.best.value == most:
+            if self.best.value == upper_bound:
                 return self.best, {stats.SKIPPED_BOUND: 1}
         self.numbers[stats.SOLVED] = 1
         program = programs.build(problem)
@@ -84,13 +84,16 @@ class Matcher:
         if not self._attained(problem, answer):
             self.numbers[stats.NOT_ATTAINED] = 1
             self._try_other_sets(program, answer)
-            if self.best.value < bound and ((problem.room > 0) @ problem.count).sum() <= MOST_PAIRS:
+            if (
+                self.best.value < bound
+                and ((problem.fitting > 0) @ problem.count).sum() <= MAX_PAIRS
+            ):
                 bound = min(bound, self._on_nodes())
         if self.best.value >= bound:
             return self.best, {**self.numbers, stats.PROVEN_OPTIMAL: 1}
         return self.best, {**self.numbers, stats.BOUND_GAP: (bound - self.best.value) / bound}
 
-    def _best_on_classes(self, program: Program) -> Answer:
+    def _best_on_classes(self, program: CoAllocationProgram) -> ProgramSolution:
         """
         Solve the program as it is; if that takes long, bound the number of jobs and simplify.
 
@@ -105,7 +108,7 @@ class Matcher:
         left = self._left().deterministic
         return self._solve(program, replace(thorough, deterministic=left))
 
-    def _try_other_sets(self, program: Program, answer: Answer) -> None:
+    def _try_other_sets(self, program: CoAllocationProgram, answer: ProgramSolution) -> None:
         """Keep the best solution found for the sets of jobs that are worth most after the first."""
         for _ in range(OTHER_SETS):
             program.exclude(answer.shares)
@@ -121,18 +124,18 @@ class Matcher:
         self._attained(problem, answer)
         return answer.bound
 
-    def _left(self) -> cpsat.Limits:
+    def _left(self) -> cpsat.SolverLimits:
         """Return the limits that remain after the solves so far."""
-        whole = self.limits.deterministic
-        left = whole - self.numbers[stats.DETERMINISTIC_TIME]
-        return replace(self.limits, deterministic=max(left, LEAST * whole))
+        total = self.limits.deterministic
+        left = total - self.numbers[stats.DETERMINISTIC_TIME]
+        return replace(self.limits, deterministic=max(left, LEAST * total))
 
-    def _keep(self, layout: Layout) -> None:
+    def _keep(self, layout: JobLayout) -> None:
         """Keep a placement if it is better than the best so far."""
         if layout.value > self.best.value:
             self.best = layout
 
-    def _solve(self, program: Program, limits: cpsat.Limits) -> Answer:
+    def _solve(self, program: CoAllocationProgram, limits: cpsat.SolverLimits) -> ProgramSolution:
         """Solve a program, with the best solution so far as a hint."""
         if self.best.takes:
             program.hint(shares_of(program.problem, self.best))
@@ -140,26 +143,26 @@ class Matcher:
         self._count(program, answer.solved)
         return answer
 
-    def _attained(self, problem: Problem, answer: Answer) -> bool:
+    def _attained(self, problem: CoAllocationProblem, answer: ProgramSolution) -> bool:
         """Look for nodes that attain a solution's value; return whether there are any."""
         if self.best.value < answer.value:
             self._keep(lay_out(problem, answer.shares, self.free, self.capacity, answer.value))
         return self.best.value >= answer.value
 
-    def _count(self, program: Program, solved: cpsat.Solved) -> None:
+    def _count(self, program: CoAllocationProgram, solved: cpsat.Solved) -> None:
         variables, constraints = program.size
         self.numbers[stats.SOLVER_CALLS] += 1
         self.numbers[stats.MODELLED_JOBS] += len(program.problem)
         self.numbers[stats.MODEL_VARIABLES] += variables
         self.numbers[stats.MODEL_CONSTRAINTS] += constraints
-        self.numbers[stats.NO_SOLUTION] += int(solved.status is cpsat.Status.UNKNOWN)
-        if solved.status is cpsat.Status.INFEASIBLE:
+        self.numbers[stats.NO_SOLUTION] += int(solved.status is cpsat.SolverStatus.UNKNOWN)
+        if solved.status is cpsat.SolverStatus.INFEASIBLE:
             # To start nothing is a solution.
             self.numbers[stats.WRONGLY_INFEASIBLE] += 1
         self.numbers[stats.DETERMINISTIC_TIME] += solved.deterministic
 
 
-def density_order(problem: Problem) -> IntArray:
+def density_order(problem: CoAllocationProblem) -> IntArray:
     """Return the jobs by value for the share of the free amounts that they take."""
     total = np.maximum((problem.free * problem.count[:, None]).sum(axis=0), 1)
     fewest = problem.fewest_nodes()

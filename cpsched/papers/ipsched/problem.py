@@ -26,7 +26,7 @@ class Share(NamedTuple):
     nodes: int
 
 
-class Part(NamedTuple):
+class JobPart(NamedTuple):
     """
     What a job may have on a class of nodes.
 
@@ -55,13 +55,13 @@ class Part(NamedTuple):
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Program(cpsat.HasModel):
+class CoAllocationProgram(cpsat.HasModel):
     """A program in the making: ``s_j`` of each job, and its parts."""
 
-    problem: Problem
+    problem: CoAllocationProblem
     model: cpsat.CpModel
     selected: list[cpsat.IntVar] = field(default_factory=list)
-    parts: list[Part] = field(default_factory=list)
+    parts: list[JobPart] = field(default_factory=list)
 
     def exclude(self, jobs: Collection[int]) -> None:
         """Forbid that all of some jobs start."""
@@ -85,7 +85,7 @@ class Program(cpsat.HasModel):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Problem:
+class CoAllocationProblem:
     """
     The input of the program; J jobs in order of priority, K classes of nodes, R kinds.
 
@@ -102,16 +102,16 @@ class Problem:
         ``(J, R)``.
     even, contiguous, exclusive
         Requests that the papers do not have; shape ``(J,)``.
-    shape, kind
+    unit_class, kind
         Equal numbers for jobs whose units are equal, and for jobs that are equal in everything;
         shape ``(J,)``.
-    most_equal
+    max_equal
         How many jobs equal to this one fit at once at most, shape ``(J,)``.
     members
         The nodes of each class, in ascending order.
     free
         Free amounts of each node of a class, shape ``(K, R)``.
-    room
+    fitting
         How many units of a job one node of a class holds, at most its units; shape ``(J, K)``.
     num_nodes
         ``|N|``: all nodes of the machine.
@@ -136,12 +136,12 @@ class Problem:
     even: BoolArray
     contiguous: BoolArray
     exclusive: BoolArray
-    shape: IntArray
+    unit_class: IntArray
     kind: IntArray
-    most_equal: IntArray
+    max_equal: IntArray
     members: tuple[IntArray, ...]
     free: IntArray
-    room: IntArray
+    fitting: IntArray
     num_nodes: int
 
     def __len__(self) -> int:
@@ -155,19 +155,19 @@ class Problem:
         request, per_node = jobs.request, jobs.per_node
         eligible_class = jobs.eligible_class
         if exclusive.any():
-            asked = np.arange(request.shape[1])
+            kinds = np.arange(request.shape[1])
         else:
-            asked = np.flatnonzero((request + per_node).any(axis=0))
-        members = _classes(view, np.unique(eligible_class), asked, whole=bool(exclusive.any()))
+            kinds = np.flatnonzero((request + per_node).any(axis=0))
+        members = _classes(view, np.unique(eligible_class), kinds, exclusive=bool(exclusive.any()))
         first = np.array([nodes[0] for nodes in members], dtype=np.int64)
         units = jobs.units
-        room = unit_capacity(view.free[first], request, per_node, units * len(units))
-        room[~view.eligible[eligible_class][:, first]] = 0
+        fitting = unit_capacity(view.free[first], request, per_node, units * len(units))
+        fitting[~view.eligible[eligible_class][:, first]] = 0
         in_use = (view.free[first] != view.system.capacity[first]).any(axis=1)
-        room[np.ix_(exclusive, in_use)] = 0
-        most_equal = room @ np.array([len(nodes) for nodes in members]) // units
-        room = np.minimum(room, units[:, None])
-        used = np.flatnonzero(room.sum(axis=0))
+        fitting[np.ix_(exclusive, in_use)] = 0
+        max_equal = fitting @ np.array([len(nodes) for nodes in members]) // units
+        fitting = np.minimum(fitting, units[:, None])
+        used = np.flatnonzero(fitting.sum(axis=0))
         return cls(
             rows=rows,
             handle=jobs.handle,
@@ -180,12 +180,12 @@ class Problem:
             even=jobs.split.astype(np.bool_),
             contiguous=jobs.contiguous.astype(np.bool_),
             exclusive=exclusive,
-            shape=jobs.shape,
+            unit_class=jobs.shape,
             kind=jobs.distinct()[0],
-            most_equal=most_equal,
+            max_equal=max_equal,
             members=tuple(members[k] for k in used.tolist()),
             free=view.free[first[used]],
-            room=room[:, used],
+            fitting=fitting[:, used],
             num_nodes=len(view.free),
         )
 
@@ -194,24 +194,25 @@ class Problem:
         """Nodes in each class, shape ``(K,)``."""
         return np.array([len(nodes) for nodes in self.members], dtype=np.int64)
 
-    def take(self, jobs: IntArray) -> Problem:
+    def take(self, jobs: IntArray) -> CoAllocationProblem:
         """Return the problem of some of the jobs, given by position in ascending order."""
         names = ("rows", "handle", "units", "nodes_min", "nodes_max", "request", "per_node", "even",
-                 "contiguous", "exclusive", "shape", "kind", "most_equal", "room")  # fmt: skip
+                 "contiguous", "exclusive", "unit_class", "kind", "max_equal",
+                 "fitting")  # fmt: skip
         return replace(
             self,
             weight=tuple(self.weight[job] for job in jobs.tolist()),
             **{name: getattr(self, name)[jobs] for name in names},
         )
 
-    def on_nodes(self) -> Problem:
+    def on_nodes(self) -> CoAllocationProblem:
         """Return the same problem with every node in a class of its own, as the papers have it."""
         count = self.count
         return replace(
             self,
             members=tuple(np.array([node]) for nodes in self.members for node in nodes.tolist()),
             free=np.repeat(self.free, count, axis=0),
-            room=np.repeat(self.room, count, axis=1),
+            fitting=np.repeat(self.fitting, count, axis=1),
         )
 
     def dominates(self) -> BoolArray:
@@ -223,7 +224,7 @@ class Problem:
         it can have the place of b. Of equal jobs the first dominates.
         """
         weight, units = np.array(self.weight), self.units
-        same = self.shape[:, None] == self.shape
+        same = self.unit_class[:, None] == self.unit_class
         # An even split depends on what divides the units.
         same &= (units[:, None] == units) | ~self.even
         first: BoolArray = (
@@ -238,25 +239,25 @@ class Problem:
         before: BoolArray = (first & ~equal) | np.tril(equal, -1)
         return before
 
-    def without_dominated(self) -> Problem:
+    def without_dominated(self) -> CoAllocationProblem:
         """Return the problem without jobs that do not fit beside all that dominate them."""
         before = self.dominates() | np.eye(len(self), dtype=np.bool_)
-        kept = (before & (self.kind[:, None] == self.kind)).sum(axis=1) <= self.most_equal
+        undominated = (before & (self.kind[:, None] == self.kind)).sum(axis=1) <= self.max_equal
         fewest = self.fewest_nodes()
         total = (self.free * self.count[:, None]).sum(axis=0)
         taken = self.request * self.units[:, None] + self.per_node * fewest[:, None]
-        kept &= (before @ taken <= total).all(axis=1)
-        return self if kept.all() else self.take(np.flatnonzero(kept))
+        undominated &= (before @ taken <= total).all(axis=1)
+        return self if undominated.all() else self.take(np.flatnonzero(undominated))
 
     def fewest_nodes(self) -> IntArray:
         """Return the fewest nodes on which each job fits by itself, shape ``(J,)``."""
-        order = np.argsort(-self.room, axis=1, kind="stable")
-        room = np.take_along_axis(self.room, order, axis=1)
-        count = np.broadcast_to(self.count, room.shape)
+        order = np.argsort(-self.fitting, axis=1, kind="stable")
+        fitting = np.take_along_axis(self.fitting, order, axis=1)
+        count = np.broadcast_to(self.count, fitting.shape)
         count = np.take_along_axis(count, order, axis=1)
-        before = np.cumsum(room * count, axis=1) - room * count
+        before = np.cumsum(fitting * count, axis=1) - fitting * count
         left = np.clip(self.units[:, None] - before, 0, None)
-        nodes = np.minimum(-(-left // np.maximum(room, 1)), count)
+        nodes = np.minimum(-(-left // np.maximum(fitting, 1)), count)
         fewest: IntArray = np.maximum(nodes.sum(axis=1), self.nodes_min)
         return fewest
 
@@ -266,12 +267,12 @@ class Problem:
 
 
 def _classes(
-    view: View, eligible_classes: IntArray, asked: IntArray, *, whole: bool
+    view: View, eligible_classes: IntArray, kinds: IntArray, *, exclusive: bool
 ) -> list[IntArray]:
     """Return the nodes in classes, in order of their first node."""
-    free = view.free[:, asked]
+    free = view.free[:, kinds]
     parts = [free, view.eligible[eligible_classes].T]
-    if whole:
+    if exclusive:
         untouched = (view.free == view.system.capacity).all(axis=1)
         parts.append(untouched[:, None])
     key = np.concatenate(parts, axis=1, dtype=np.int64)
@@ -289,5 +290,5 @@ def _in_range(weight: Sequence[int], num_nodes: int) -> tuple[int, ...]:
     """
     divisor = gcd(*weight)
     small = [value // divisor for value in weight]
-    portion = -(-2 * num_nodes * sum(small) // (cpsat.MOST // 2))
+    portion = -(-2 * num_nodes * sum(small) // (cpsat.MAX_VALUE // 2))
     return tuple(max(1, value // max(portion, 1)) for value in small)

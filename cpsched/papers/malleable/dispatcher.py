@@ -85,8 +85,8 @@ class Malleable(Wrapper):
         chosen = may_change(waiting, JobType.MOLDABLE)
         if not chosen.any():
             return view
-        some, longer = waiting.take(chosen), np.ones(len(waiting))
-        longer[chosen] = slower(some.units_min, some.units, some.serial)
+        moldable, longer = waiting.take(chosen), np.ones(len(waiting))
+        longer[chosen] = slower(moldable.units_min, moldable.units, moldable.serial)
         changed = {
             column: np.ceil(waiting.column(column) * longer).astype(np.int64) for column in TIMES
         }
@@ -115,7 +115,7 @@ class Malleable(Wrapper):
         sized = may_change(JobTable(store, np.array([row])), JobType.MOLDABLE)[0]
         fewest = columns.item(row, c.UNITS_MIN) if sized else wanted
         each = max(int(store.shapes[columns.item(row, c.SHAPE), c.SHAPE_REQUEST]), 1)
-        room = changes.room(row)
+        free_cores = changes.free_cores(row)
         preferred, serial, estimate = (
             columns.item(row, at) for at in (c.UNITS, c.SERIAL, c.RUNTIME_ESTIMATE)
         )
@@ -124,7 +124,7 @@ class Malleable(Wrapper):
             seconds = seconds_on(units, max(estimate, 1), preferred, serial)
             return until is None or view.now + seconds <= until
 
-        idle = min(room // each, wanted)
+        idle = min(free_cores // each, wanted)
         if fewest <= idle and in_time(idle) and changes.start(row, idle):
             return True
         running = view.running
@@ -132,17 +132,17 @@ class Malleable(Wrapper):
         if not len(able):
             return False
         weight, least = _weights(running), self._strategy.least(running)
-        spare = np.maximum(changes.held - least, 0) * weight
+        spare = np.maximum(changes.units - least, 0) * weight
         for units in dict.fromkeys((wanted, fewest)):
-            need = units * each - room
+            need = units * each - free_cores
             if need > spare[able].sum() or not in_time(units):
                 continue
-            sizes = changes.held.copy()
-            some = running.take(able)
-            held = changes.held[able]
-            floor = np.minimum(least[able], held)
-            lines = self._strategy.lines(some)
-            sizes[able] = shrunk(lines, held, floor, weight[able], max(need, 1))
+            sizes = changes.units.copy()
+            resizable = running.take(able)
+            sizes_now = changes.units[able]
+            floor = np.minimum(least[able], sizes_now)
+            lines = self._strategy.lines(resizable)
+            sizes[able] = shrunk(lines, sizes_now, floor, weight[able], max(need, 1))
             if changes.start(row, units, sizes):
                 return True
             # Enough in all, but not where the job may be, or in pieces.
@@ -155,20 +155,22 @@ class Malleable(Wrapper):
 def grow(changes: Changes, strategy: Strategy) -> None:
     """Let running jobs have what is idle, those that gain more time by it than the pause takes."""
     running = changes.view.running
-    room = int(changes.free[:, 0].sum())
-    if not room or not changes.may_resize.any():
+    free_cores = int(changes.free[:, 0].sum())
+    if not free_cores or not changes.may_resize.any():
         return
-    most = running.units_max
-    gains = _gain(running, changes.held, most, changes.view.now) > running.resize_cost
-    able = np.flatnonzero(changes.may_resize & (changes.held < most) & gains)
+    largest = running.units_max
+    gains = _gain(running, changes.units, largest, changes.view.now) > running.resize_cost
+    able = np.flatnonzero(changes.may_resize & (changes.units < largest) & gains)
     if not len(able):
         return
-    held, some = changes.held[able], running.take(able)
-    sizes = grown(strategy.lines(some), held, most[able], _weights(some), room)
-    gains = _gain(some, held, sizes, changes.view.now) > some.resize_cost
-    more = np.where(gains, sizes - held, 0)
+    sizes_now, resizable = changes.units[able], running.take(able)
+    sizes = grown(
+        strategy.lines(resizable), sizes_now, largest[able], _weights(resizable), free_cores
+    )
+    gains = _gain(resizable, sizes_now, sizes, changes.view.now) > resizable.resize_cost
+    more = np.where(gains, sizes - sizes_now, 0)
     for at in np.argsort(-more, kind="stable")[: int((more > 0).sum())].tolist():
-        before, units = int(held[at]), int(sizes[at])
+        before, units = int(sizes_now[at]), int(sizes[at])
         # Where there is not so much where the job may be, there is perhaps half of it.
         if not changes.grow(int(able[at]), units) and units > before + 1:
             changes.grow(int(able[at]), before + (units - before) // 2)
@@ -186,8 +188,8 @@ def _weights(running: RunningTable) -> IntArray:
     return np.maximum(running.request[:, 0], 1)
 
 
-def _gain(running: RunningTable, held: IntArray, units: IntArray, now: int) -> FloatArray:
+def _gain(running: RunningTable, sizes_now: IntArray, units: IntArray, now: int) -> FloatArray:
     """Return how many seconds earlier jobs are expected to end on other units."""
     preferred, serial = running.units, running.serial
-    ratio = slower(units, preferred, serial) / slower(held, preferred, serial)
+    ratio = slower(units, preferred, serial) / slower(sizes_now, preferred, serial)
     return (running.expected_end - now) * (1 - ratio)

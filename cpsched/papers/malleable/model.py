@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-class Option(NamedTuple):
+class SizeOption(NamedTuple):
     """
     A size that a job may have.
 
@@ -45,7 +45,7 @@ class Option(NamedTuple):
         return sum(seconds for _, seconds in self.steps)
 
 
-class Task(NamedTuple):
+class MalleableTask(NamedTuple):
     """
     A job to decide on.
 
@@ -59,12 +59,12 @@ class Task(NamedTuple):
         What a second of its end counts.
     """
 
-    options: Sequence[Option]
+    options: Sequence[SizeOption]
     runs: bool
     weight: int
 
 
-class Choice(NamedTuple):
+class SizeChoice(NamedTuple):
     """A start, in seconds from now on, and the position of an option."""
 
     start: int
@@ -72,12 +72,12 @@ class Choice(NamedTuple):
 
 
 def solved_plan(
-    tasks: Sequence[Task],
+    tasks: Sequence[MalleableTask],
     busy: Sequence[tuple[int, int]],
     cores: int,
-    plan: Sequence[Choice],
-    limits: cpsat.Limits,
-) -> list[Choice] | None:
+    plan: Sequence[SizeChoice],
+    limits: cpsat.SolverLimits,
+) -> list[SizeChoice] | None:
     """
     Return the solver's plan; None if it finds none before its limit.
 
@@ -97,8 +97,8 @@ def solved_plan(
     )
     horizon = min(max(ends) + max((end for end, _ in busy), default=0), MAX_TIME)
     uses = [
-        (model.new_fixed_size_interval_var(0, end, f"busy_{at}"), held)
-        for at, (end, held) in enumerate(busy)
+        (model.new_fixed_size_interval_var(0, end, f"busy_{at}"), used_cores)
+        for at, (end, used_cores) in enumerate(busy)
     ]
     starts: list[cpsat.IntVar] = []
     chosen: list[cpsat.IntVar] = []
@@ -112,20 +112,20 @@ def solved_plan(
         for literal, option in zip(own, task.options, strict=True):
             terms.append((literal, task.weight * option.seconds))
             second = start
-            for held, seconds in option.steps:
+            for used_cores, seconds in option.steps:
                 run = model.new_optional_fixed_size_interval_var(second, seconds, literal, "")
-                uses.append((run, held))
+                uses.append((run, used_cores))
                 second += seconds
         model.add_exactly_one(own)
         chosen += own
-    model.add_cumulative([run for run, _ in uses], [held for _, held in uses], cores)
-    cpsat.minimize(model, [one for one, _ in terms], [weight for _, weight in terms], 0)
+    model.add_cumulative([run for run, _ in uses], [used_cores for _, used_cores in uses], cores)
+    cpsat.minimize(model, [term for term, _ in terms], [weight for _, weight in terms], 0)
     cpsat.add_hints(model, [*starts, *chosen], _values(tasks, plan))
     solved = cpsat.solve(model, [*starts, *chosen], limits)
     return _plan_of(tasks, solved.values) if solved.has_solution else None
 
 
-def _values(tasks: Sequence[Task], plan: Sequence[Choice]) -> list[int]:
+def _values(tasks: Sequence[MalleableTask], plan: Sequence[SizeChoice]) -> list[int]:
     """Return the starts of waiting tasks in a plan, then of each task which options it has."""
     pairs = list(zip(tasks, plan, strict=True))
     return [choice.start for task, choice in pairs if not task.runs] + [
@@ -135,19 +135,19 @@ def _values(tasks: Sequence[Task], plan: Sequence[Choice]) -> list[int]:
     ]
 
 
-def _plan_of(tasks: Sequence[Task], values: Sequence[int]) -> list[Choice]:
+def _plan_of(tasks: Sequence[MalleableTask], values: Sequence[int]) -> list[SizeChoice]:
     """Return the plan that such values are."""
     left = iter(values)
     starts = [0 if task.runs else next(left) for task in tasks]
     return [
-        Choice(start, [next(left) for _ in task.options].index(1))
+        SizeChoice(start, [next(left) for _ in task.options].index(1))
         for task, start in zip(tasks, starts, strict=True)
     ]
 
 
 def list_plan(
-    tasks: Sequence[Task], busy: Sequence[tuple[int, int]], cores: int, *, small: bool
-) -> list[Choice]:
+    tasks: Sequence[MalleableTask], busy: Sequence[tuple[int, int]], cores: int, *, small: bool
+) -> list[SizeChoice]:
     """
     Return a plan that takes the waiting tasks one after the other, each as early as it can end.
 
@@ -159,22 +159,22 @@ def list_plan(
         Whether running tasks have the smallest of their sizes, and not those they have now.
     """
     profile = Profile(0, cores, ())
-    for end, held in busy:
-        profile.take(0, end, held)
+    for end, used_cores in busy:
+        profile.take(0, end, used_cores)
     plan = []
     for task in tasks:
         if task.runs:
             sizes = range(len(task.options)) if small else [0]
             position = min(sizes, key=lambda at: task.options[at].cores)
-            plan.append(Choice(0, position))
+            plan.append(SizeChoice(0, position))
             second = 0
-            for held, seconds in task.options[position].steps:
-                profile.take(second, seconds, held)
+            for used_cores, seconds in task.options[position].steps:
+                profile.take(second, seconds, used_cores)
                 second += seconds
     for task in (task for task in tasks if not task.runs):
         choice = min(
             (
-                Choice(start, position)
+                SizeChoice(start, position)
                 for position, option in enumerate(task.options)
                 if (start := profile.earliest(option.cores, option.seconds)) is not None
             ),
@@ -186,7 +186,7 @@ def list_plan(
     return plan
 
 
-def cost(tasks: Sequence[Task], plan: Sequence[Choice]) -> int:
+def cost(tasks: Sequence[MalleableTask], plan: Sequence[SizeChoice]) -> int:
     """Return the sum of the weighted ends of a plan."""
     return sum(
         task.weight * (choice.start + task.options[choice.option].seconds)

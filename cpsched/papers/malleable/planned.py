@@ -13,7 +13,7 @@ from cpsched.errors import ConfigError, check_least
 from cpsched.model.decision import Decision, Start
 from cpsched.model.speedup import parts_per_second
 from cpsched.papers.malleable.dispatcher import grow, slower
-from cpsched.papers.malleable.model import Option, Task, cost, list_plan, solved_plan
+from cpsched.papers.malleable.model import MalleableTask, SizeOption, cost, list_plan, solved_plan
 from cpsched.papers.malleable.resizing import Changes, may_change
 from cpsched.papers.malleable.sizes import Strategy
 from cpsched.util.types import JobType
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from cpsched.model.jobtable import JobTable, RunningTable
     from cpsched.model.system import System
     from cpsched.model.view import View
-    from cpsched.papers.malleable.model import Choice
+    from cpsched.papers.malleable.model import SizeChoice
+    from cpsched.util.spec import Seconds
     from cpsched.util.types import IntArray
 
 #: Statistics.
@@ -48,7 +49,7 @@ class CpMalleable(Wrapper):
     window, running
         Most waiting and most running jobs in a plan. Of the window one in four are those that have
         waited longest, the others those expected to take least.
-    patience
+    aging
         Seconds of waiting after which the end of a job counts twice as much, and so on.
     limit
         Deterministic time of a solve.
@@ -66,16 +67,16 @@ class CpMalleable(Wrapper):
         dispatcher: str = "easy",
         window: int = 20,
         running: int = 30,
-        patience: int = 86400,
+        aging: Seconds = 86400,
         limit: float = 0.0005,
     ) -> None:
         super().__init__(dispatcher)
         if self.inner.allocator is None:
             raise ConfigError(f"is {dispatcher}, which has no allocator", key="dispatcher")
-        for key, value in (("window", window), ("running", running), ("patience", patience)):
+        for key, value in (("window", window), ("running", running), ("aging", aging)):
             check_least(key, value, 1)
-        self._window, self._running, self._patience = window, running, patience
-        self._limits = cpsat.Limits(deterministic=limit, presolve=False)
+        self._window, self._running, self._aging = window, running, aging
+        self._limits = cpsat.SolverLimits(deterministic=limit, presolve=False)
         self.acts_when_idle = True
         #: The second of the last plan: running jobs change only once in it.
         self._planned = -1
@@ -115,8 +116,8 @@ class CpMalleable(Wrapper):
         changes = Changes(view, self.allocator, ())
         running = self._resizable(changes)
         busy = _busy(view, np.setdiff1d(np.arange(len(view.running)), running))
-        held = sum(_cores(view.running, at) for at in running.tolist())
-        cores = int(view.free[:, 0].sum()) + held + sum(own for _, own in busy)
+        planned_cores = sum(_cores(view.running, at) for at in running.tolist())
+        cores = int(view.free[:, 0].sum()) + planned_cores + sum(own for _, own in busy)
         waiting = self._chosen(view)
         least = np.where(may_change(waiting, JobType.MOLDABLE), waiting.units_min, waiting.units)
         waiting = waiting.take(least * waiting.request[:, 0] <= cores)
@@ -127,13 +128,13 @@ class CpMalleable(Wrapper):
             # No job fits what is up.
             return decision
         # What jobs alone on their nodes hold is rounded up.
-        cores += sum(task.options[0].cores for task in tasks if task.runs) - held
+        cores += sum(task.options[0].cores for task in tasks if task.runs) - planned_cores
         plans = [list_plan(tasks, busy, cores, small=small) for small in (False, True)]
         plan = min(plans, key=lambda plan: cost(tasks, plan))
         numbers: dict[str, float] = {SOLVES: 1}
-        found = solved_plan(tasks, busy, cores, plan, self._limits)
-        if found is not None and cost(tasks, found) < cost(tasks, plan):
-            plan = found
+        solution = solved_plan(tasks, busy, cores, plan, self._limits)
+        if solution is not None and cost(tasks, solution) < cost(tasks, plan):
+            plan = solution
             numbers[IMPROVED] = 1
         self._follow(changes, running, waiting.rows, tasks, plan)
         if not changes.actions:
@@ -154,50 +155,50 @@ class CpMalleable(Wrapper):
         oldest = np.arange(len(waiting))[: max(self._window // 4, 1)]
         order = np.argsort(waiting.ranking_estimate, kind="stable")
         order = order[~np.isin(order, oldest)][: self._window - len(oldest)]
-        some = waiting.take(np.sort(np.concatenate([oldest, order])))
-        age = 1 + (view.now - some.submit) / self._patience
-        return some.take(np.argsort(some.ranking_estimate / age, kind="stable"))
+        jobs = waiting.take(np.sort(np.concatenate([oldest, order])))
+        age = 1 + (view.now - jobs.submit) / self._aging
+        return jobs.take(np.argsort(jobs.ranking_estimate / age, kind="stable"))
 
-    def _waiting_tasks(self, view: View, jobs: JobTable, most_cores: int) -> list[Task]:
+    def _waiting_tasks(self, view: View, jobs: JobTable, max_cores: int) -> list[MalleableTask]:
         """Return the waiting jobs with those of their sizes that the machine has."""
         able = may_change(jobs, JobType.MOLDABLE)
-        least, most = (
+        least, largest = (
             np.where(able, bound, jobs.units) for bound in (jobs.units_min, jobs.units_max)
         )
-        sizes = np.stack([jobs.units, least, most], axis=1)
+        sizes = np.stack([jobs.units, least, largest], axis=1)
         preferred, serial = jobs.units[:, None], jobs.serial[:, None]
         estimate = np.maximum(jobs.runtime_estimate, 1)[:, None]
         seconds = np.ceil(estimate * slower(sizes, preferred, serial)).astype(np.int64)
-        weight = 1 + (view.now - jobs.submit) // self._patience
+        weight = 1 + (view.now - jobs.submit) // self._aging
         cores = sizes * jobs.request[:, :1]
-        large = cores > most_cores
+        large = cores > max_cores
         for column in (sizes, cores, seconds):
             np.copyto(column, column[:, 1:2], where=large)
         rows = zip(sizes.tolist(), cores.tolist(), seconds.tolist(), weight.tolist(), strict=True)
-        found = []
+        tasks = []
         for *columns, own in rows:
             # Distinct sizes, the first of each first.
             by_size = {
-                units: Option(units, ((held, length),))
-                for units, held, length in zip(*columns, strict=True)
+                units: SizeOption(units, ((used_cores, length),))
+                for units, used_cores, length in zip(*columns, strict=True)
             }
-            found.append(Task(list(by_size.values()), runs=False, weight=own))
-        return found
+            tasks.append(MalleableTask(list(by_size.values()), runs=False, weight=own))
+        return tasks
 
     def _follow(
         self,
         changes: Changes,
         running: IntArray,
         rows: IntArray,
-        tasks: list[Task],
-        plan: list[Choice],
+        tasks: list[MalleableTask],
+        plan: list[SizeChoice],
     ) -> None:
         """Carry out what a plan does now: shrink, start, grow."""
         units = [
             task.options[choice.option].units for task, choice in zip(tasks, plan, strict=True)
         ]
         for at, size in zip(running.tolist(), units, strict=False):
-            if size < changes.held[at]:
+            if size < changes.units[at]:
                 changes.shrink(at, size)
         for row, choice, size in zip(
             rows.tolist(), plan[len(running) :], units[len(running) :], strict=True
@@ -205,17 +206,19 @@ class CpMalleable(Wrapper):
             if choice.start == 0:
                 changes.start(row, size)
         for at, size in zip(running.tolist(), units, strict=False):
-            if size > changes.held[at] and changes.may_resize[at]:
+            if size > changes.units[at] and changes.may_resize[at]:
                 changes.grow(at, size)
 
 
-def _lacking(changes: Changes, task: Task, row: int) -> tuple[int, int]:
+def _lacking(changes: Changes, task: MalleableTask, row: int) -> tuple[int, int]:
     """Return how many cores a waiting job with its fewest units lacks, and how long it takes."""
     option = min(task.options, key=lambda option: option.cores)
-    return max(option.cores - changes.room(row), 0), option.seconds
+    return max(option.cores - changes.free_cores(row), 0), option.seconds
 
 
-def _running_tasks(changes: Changes, which: IntArray, first: tuple[int, int]) -> list[Task]:
+def _running_tasks(
+    changes: Changes, which: IntArray, first: tuple[int, int]
+) -> list[MalleableTask]:
     """
     Return running jobs with some of their sizes; another one than now takes a pause.
 
@@ -226,53 +229,55 @@ def _running_tasks(changes: Changes, which: IntArray, first: tuple[int, int]) ->
     jobs, now = changes.view.running.take(which), changes.view.now
     left = np.maximum(jobs.expected_end - now, 1)
     columns = (jobs.units, jobs.units_min, jobs.units_max, jobs.serial, jobs.resize_cost, left)
-    rows = zip(*(values.tolist() for values in (*columns, changes.held[which])), strict=True)
+    rows = zip(*(values.tolist() for values in (*columns, changes.units[which])), strict=True)
     # Of jobs alone on their nodes more cores than they ask for.
-    runs = [_Runs._make((*row, -(-_cores(jobs, at) // row[-1]))) for at, row in enumerate(rows)]
-    return [Task(run.options(first), runs=True, weight=1) for run in runs]
+    runs = [
+        _RunningJob._make((*row, -(-_cores(jobs, at) // row[-1]))) for at, row in enumerate(rows)
+    ]
+    return [MalleableTask(run.options(first), runs=True, weight=1) for run in runs]
 
 
-class _Runs(NamedTuple):
+class _RunningJob(NamedTuple):
     """A running job: its description, the seconds left to it, its units, and the cores of one."""
 
     preferred: int
-    least: int
-    most: int
+    units_min: int
+    units_max: int
     serial: int
     pause: int
     left: int
-    held: int
+    units: int
     each: int
 
-    def options(self, first: tuple[int, int]) -> list[Option]:
+    def options(self, first: tuple[int, int]) -> list[SizeOption]:
         """Return its sizes, the present one first."""
-        found = [Option(self.held, ((self.each * self.held, self.left),))]
-        sizes = {self.preferred, self.least, self.most, (self.held + self.least) // 2}
+        options = [SizeOption(self.units, ((self.each * self.units, self.left),))]
+        sizes = {self.preferred, self.units_min, self.units_max, (self.units + self.units_min) // 2}
         lacks, seconds = first
-        without = self.held - -(-lacks // self.each)
-        if lacks and without >= self.least:
+        without = self.units - -(-lacks // self.each)
+        if lacks and without >= self.units_min:
             sizes.add(without)
-            found += self._lent(without, seconds)
-        return found + [self._sized(units) for units in sorted(sizes - {self.held})]
+            options += self._lent(without, seconds)
+        return options + [self._sized(units) for units in sorted(sizes - {self.units})]
 
-    def _sized(self, units: int) -> Option:
+    def _sized(self, units: int) -> SizeOption:
         seconds = self.pause + -(-self._work // self._speed(units))
-        return Option(units, ((self.each * units, seconds),))
+        return SizeOption(units, ((self.each * units, seconds),))
 
-    def _lent(self, units: int, seconds: int) -> list[Option]:
+    def _lent(self, units: int, seconds: int) -> list[SizeOption]:
         """Return, if the job does not end by then, so many units for a while."""
         done = (seconds - self.pause) * self._speed(units)
         if not 0 < done < self._work:
             return []
-        rest = self.pause + -(-(self._work - done) // self._speed(self.held))
-        return [Option(units, ((self.each * units, seconds), (self.each * self.held, rest)))]
+        rest = self.pause + -(-(self._work - done) // self._speed(self.units))
+        return [SizeOption(units, ((self.each * units, seconds), (self.each * self.units, rest)))]
 
     def _speed(self, units: int) -> int:
         return parts_per_second(units, self.preferred, self.serial)
 
     @property
     def _work(self) -> int:
-        return self.left * self._speed(self.held)
+        return self.left * self._speed(self.units)
 
 
 def _busy(view: View, others: IntArray) -> list[tuple[int, int]]:

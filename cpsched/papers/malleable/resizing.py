@@ -50,15 +50,15 @@ def expanded(
 ) -> Allocation | None:
     """Return what a running job holds, with more units besides; None if they do not fit."""
     running = view.running
-    row, held = int(running.rows[index]), running.allocation(index)
-    more = units - int(held.units.sum())
+    row, current = int(running.rows[index]), running.allocation(index)
+    more = units - int(current.units.sum())
     # The fewest nodes are those of the whole job.
-    besides = allocator.place(view, row, free, {c.UNITS: more, c.NODES_MIN: 1})
-    if besides is None:
+    extra = allocator.place(view, row, free, {c.UNITS: more, c.NODES_MIN: 1})
+    if extra is None:
         return None
     takes = np.zeros(len(free), dtype=np.int64)
-    takes[held.node] = held.units
-    takes[besides.node] += besides.units
+    takes[current.node] = current.units
+    takes[extra.node] += extra.units
     allocation = allocator.allocation(view, row, takes)
     return None if len(allocation.node) > running.nodes_max[index] else allocation
 
@@ -66,14 +66,14 @@ def expanded(
 def shrunk(view: View, index: int, units: int, allocator: Allocator) -> Allocation:
     """Return what is left of a running job's nodes when it has so many units, fewer than now."""
     running = view.running
-    held = running.allocation(index)
-    keep, excess = held.units.copy(), int(held.units.sum()) - units
+    current = running.allocation(index)
+    keep, excess = current.units.copy(), int(current.units.sum()) - units
     for at in np.argsort(keep, kind="stable").tolist():
         less = min(excess, int(keep[at]))
         keep[at] -= less
         excess -= less
     takes = np.zeros(len(view.free), dtype=np.int64)
-    takes[held.node] = keep
+    takes[current.node] = keep
     return allocator.allocation(view, int(running.rows[index]), takes)
 
 
@@ -92,7 +92,7 @@ class Changes:
         In the order in which they are to be carried out.
     free
         What each node has left after them, shape ``(N, R)``.
-    held
+    units
         Units of the running jobs after them.
     may_resize
         Which running jobs may still change in this second.
@@ -106,11 +106,11 @@ class Changes:
             assert isinstance(action, Start)
             self._take(action.allocation)
         running = view.running
-        self.held: IntArray = running.held_units
+        self.units: IntArray = running.held_units
         self.may_resize: BoolArray = may_change(running, JobType.MALLEABLE)
         self.may_resize &= running.since < view.now
 
-    def room(self, row: int) -> int:
+    def free_cores(self, row: int) -> int:
         """Return how many cores (the first resource kind) are free where a job may be."""
         store = self.view.waiting.store
         nodes = self.view.eligible[store.shapes[store.columns[row, c.SHAPE], c.SHAPE_CLASS]]
@@ -126,7 +126,7 @@ class Changes:
             Units of the running jobs then; None: as they are.
         """
         view, before = self.view, self.free
-        less = [] if sizes is None else np.flatnonzero(sizes < self.held).tolist()
+        less = [] if sizes is None else np.flatnonzero(sizes < self.units).tolist()
         resized = [(at, shrunk(view, at, int(sizes[at]), self._allocator)) for at in less]  # type: ignore[index]
         if resized:
             self.free = before.copy()
@@ -161,7 +161,7 @@ class Changes:
         return True
 
     def _note(self, index: int, allocation: Allocation) -> None:
-        self.held[index] = allocation.units.sum()
+        self.units[index] = allocation.units.sum()
         self.may_resize[index] = False
         self.actions.append(Resize(int(self.view.running.handle[index]), allocation))
 

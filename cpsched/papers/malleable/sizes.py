@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _HALVINGS = 40
 
 
-class Lines(NamedTuple):
+class SizeLines(NamedTuple):
     """
     The sizes of n jobs by level.
 
@@ -38,52 +38,62 @@ class Lines(NamedTuple):
     base: FloatArray
     width: FloatArray
 
-    def sizes(self, level: float, least: IntArray, most: IntArray) -> IntArray:
+    def sizes(self, level: float, least: IntArray, largest: IntArray) -> IntArray:
         """Return the sizes at a level, rounded down and within bounds."""
-        found = np.floor(self.base + level * self.width).astype(np.int64)
-        return np.clip(found, least, most)
+        sizes = np.floor(self.base + level * self.width).astype(np.int64)
+        return np.clip(sizes, least, largest)
 
     def highest(
-        self, least: IntArray, most: IntArray, good: Callable[[IntArray], bool]
+        self, least: IntArray, largest: IntArray, good: Callable[[IntArray], bool]
     ) -> IntArray:
         """Return the sizes at the highest level at which they are good; those at no level least."""
         low = float(((least - self.base) / self.width).min()) - 1
-        high = float(((most - self.base) / self.width).max()) + 1
-        if good(self.sizes(high, least, most)):
-            return self.sizes(high, least, most)
+        high = float(((largest - self.base) / self.width).max()) + 1
+        if good(self.sizes(high, least, largest)):
+            return self.sizes(high, least, largest)
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
-            low, high = (middle, high) if good(self.sizes(middle, least, most)) else (low, middle)
-        return self.sizes(low, least, most)
+            low, high = (
+                (middle, high) if good(self.sizes(middle, least, largest)) else (low, middle)
+            )
+        return self.sizes(low, least, largest)
 
 
-def grown(lines: Lines, held: IntArray, most: IntArray, weight: IntArray, room: int) -> IntArray:
+def grown(
+    lines: SizeLines, sizes_now: IntArray, largest: IntArray, weight: IntArray, free_cores: int
+) -> IntArray:
     """
-    Return sizes from ``held`` to ``most`` at the highest level for which there is room.
+    Return sizes from ``sizes_now`` to ``largest`` at the highest level for which cores are free.
 
     Parameters
     ----------
     weight
-        What a unit of each job takes of the room, shape ``(n,)``.
+        What a unit of each job takes of the free cores, shape ``(n,)``.
     """
-    return lines.highest(held, most, lambda size: int(((size - held) * weight).sum()) <= room)
+    return lines.highest(
+        sizes_now, largest, lambda size: int(((size - sizes_now) * weight).sum()) <= free_cores
+    )
 
 
-def shrunk(lines: Lines, held: IntArray, least: IntArray, weight: IntArray, need: int) -> IntArray:
+def shrunk(
+    lines: SizeLines, sizes_now: IntArray, least: IntArray, weight: IntArray, need: int
+) -> IntArray:
     """
-    Return sizes from ``least`` to ``held`` that give back as much as is needed, or all they can.
+    Return sizes from ``least`` to ``sizes_now`` that give back as much as needed, or all they can.
 
     They are those of the highest level that gives enough; of the jobs that would shrink then, those
     that give most do so, and no more than needed.
     """
-    size = lines.highest(least, held, lambda size: int(((held - size) * weight).sum()) >= need)
-    gives = (held - size) * weight
+    size = lines.highest(
+        least, sizes_now, lambda size: int(((sizes_now - size) * weight).sum()) >= need
+    )
+    gives = (sizes_now - size) * weight
     order = np.argsort(-gives, kind="stable")
     before = np.cumsum(gives[order]) - gives[order]
     wanted = np.clip(need - before, 0, gives[order])
-    found = held.copy()
-    found[order] -= -(-wanted // weight[order])
-    return found
+    sizes = sizes_now.copy()
+    sizes[order] -= -(-wanted // weight[order])
+    return sizes
 
 
 class Strategy(StrEnum):
@@ -116,13 +126,13 @@ class Strategy(StrEnum):
             return _wanted(jobs)
         return jobs.units_min
 
-    def lines(self, jobs: RunningTable) -> Lines:
+    def lines(self, jobs: RunningTable) -> SizeLines:
         """Return the order in which jobs shrink and grow."""
         base = jobs.units_min if self.starts_small else _wanted(jobs)
         width = np.ones(len(jobs))
         if self is Strategy.AVERAGE:
             width = np.maximum(jobs.units_max - jobs.units_min, 1).astype(np.float64)
-        return Lines(base.astype(np.float64), width)
+        return SizeLines(base.astype(np.float64), width)
 
 
 def _wanted(jobs: RunningTable) -> IntArray:

@@ -50,7 +50,7 @@ class Wla(LearningDispatcher):
         Seconds between decisions; ``none``: a decision at every event.
     solver
         ``branch-and-bound`` (exact, for windows of up to 10), ``greedy``, or ``cp-sat``.
-    priority
+    order
         Order of the queue.
     tight
         Whether the jobs of a slot go to the smallest slot that holds them; no, as in the paper:
@@ -77,7 +77,7 @@ class Wla(LearningDispatcher):
         window: int = 5,
         interval: int | None = 30,
         solver: str = BRANCH_AND_BOUND,
-        priority: str = "fifo",
+        order: str = "fifo",
         tight: bool = False,
         limit: float = 0.01,
         allocator: str | None = None,
@@ -91,7 +91,7 @@ class Wla(LearningDispatcher):
         self.selects_sets = not self._backfills
         if allocator is None:
             allocator = "contiguous" if self._backfills else "first-fit"
-        super().__init__(make_priority(priority), allocator=allocator)
+        super().__init__(make_priority(order), allocator=allocator)
         self._tight = tight
         self._shadow = Shadow()
 
@@ -134,7 +134,7 @@ class Wla(LearningDispatcher):
         window, slots = window[~nowhere], self._machine.available(starting.taken)
         numbers = self._pack(window, self._weight(view, window, slots), slots, starting)
         again = None
-        if 0 < len(starting.held) < len(view.waiting):
+        if 0 < len(starting.allocations) < len(view.waiting):
             # The window has moved on.
             again = view.now + (self.interval or 1)
         return Decision(starting.starts(), again_at=again, stats=numbers)
@@ -143,8 +143,8 @@ class Wla(LearningDispatcher):
         """Start jobs of the window, then go over the rest of the queue as EASY does."""
         queue = self.queues[0].rows(view)
         starting, numbers = self._reordered(view, queue)
-        rest = self._shadow.started(view, starting.held)
-        rows = frozen(queue[~np.isin(queue, list(starting.held))])
+        rest = self._shadow.started(view, starting.allocations)
+        rows = frozen(queue[~np.isin(queue, list(starting.allocations))])
         filled = decision_of(rest, easy_pass(rest, rows, rows, self.allocator))
         return filled._replace(
             actions=[*starting.starts(), *filled.actions],
@@ -179,7 +179,7 @@ class Wla(LearningDispatcher):
         row = int(queue[is_first][0])
         starting = _Starting(view, self.allocator)
         numbers = self._pack_first(view, queue, starting)
-        if row not in starting.held:
+        if row not in starting.allocations:
             # No slot holds it, or others fill them better: the window is packed around it.
             starting = _Starting(view, self.allocator)
             starting.add(row, first.allocation)
@@ -219,11 +219,11 @@ class Wla(LearningDispatcher):
         self, window: IntArray, weight: IntArray, slots: Slots, starting: _Starting
     ) -> dict[str, float]:
         """Start those jobs of a window that the solver puts into slots; return statistics."""
-        found = problem_of(slots, weight)
-        if not found.jobs:
+        window_problem = problem_of(slots, weight)
+        if not window_problem.jobs:
             return {}
-        answer, numbers = self.solver.solve(found.problem)
-        for job, first, size in found.places(answer, tight=self._tight):
+        answer, numbers = self.solver.solve(window_problem.problem)
+        for job, first, size in window_problem.places(answer, tight=self._tight):
             nodes = np.zeros(len(starting.taken), dtype=np.bool_)
             nodes[first : first + size] = True
             started = starting.start(int(window[job]), nodes)
@@ -242,7 +242,7 @@ class _Starting:
 
     def __init__(self, view: View, allocator: Allocator) -> None:
         self.view = view
-        self.held: dict[int, Allocation] = {}
+        self.allocations: dict[int, Allocation] = {}
         self.taken: BoolArray = np.zeros(len(view.free), dtype=np.bool_)
         self._allocator = allocator
 
@@ -256,13 +256,13 @@ class _Starting:
 
     def add(self, row: int, allocation: Allocation) -> None:
         """Start a job."""
-        self.held[row] = allocation
+        self.allocations[row] = allocation
         self.taken[allocation.node] = True
 
     def starts(self) -> list[Start]:
         """Return the starts, in order."""
-        handles = self.view.waiting.store.columns[list(self.held), c.HANDLE]
+        handles = self.view.waiting.store.columns[list(self.allocations), c.HANDLE]
         return [
             Start(handle, allocation)
-            for handle, allocation in zip(handles.tolist(), self.held.values(), strict=True)
+            for handle, allocation in zip(handles.tolist(), self.allocations.values(), strict=True)
         ]

@@ -47,9 +47,9 @@ class Knapsack:
         columns = zip(*self.weight, strict=True)
         return [number.setdefault(column, len(number)) for column in columns]
 
-    def fits(self, job: int, slot: int, room: int) -> bool:
+    def fits(self, job: int, slot: int, free: int) -> bool:
         """Return whether a job may be put in a slot with so many nodes left."""
-        return 0 < self.weight[job][slot] <= room
+        return 0 < self.weight[job][slot] <= free
 
     def value(self, slots: list[int]) -> int:
         """Return the profit of a solution, given as the slot of each job."""
@@ -76,11 +76,11 @@ class Fill:
                 sums.append((sums[-1] | sums[-1] << row[slot]) & mask)
             self._sums.append(sums[::-1])
 
-    def most(self, sort: int, job: int, room: int) -> int:
-        """Return the most nodes of ``room`` that jobs from ``job`` on can fill."""
-        key = (sort, job, room)
+    def fillable(self, sort: int, job: int, free: int) -> int:
+        """Return the most nodes of ``free`` that jobs from ``job`` on can fill."""
+        key = (sort, job, free)
         if key not in self._known:
-            within = self._sums[sort][job] & ((1 << (room + 1)) - 1)
+            within = self._sums[sort][job] & ((1 << (free + 1)) - 1)
             self._known[key] = within.bit_length() - 1
         return self._known[key]
 
@@ -89,4 +89,4 @@ def upper_bound(problem: Knapsack) -> int:
     """Return a value that no solution exceeds: all jobs, or all slots as full as they can be."""
     fill = Fill(problem)
     slots = zip(problem.sort, problem.capacity, strict=True)
-    return min(sum(problem.profit), sum(fill.most(sort, 0, room) for sort, room in slots))
+    return min(sum(problem.profit), sum(fill.fillable(sort, 0, free) for sort, free in slots))

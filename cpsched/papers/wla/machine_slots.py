@@ -95,7 +95,7 @@ class MachineSlots:
     def __init__(self, system: System) -> None:
         if system.is_counted_pool:
             raise ConfigError(
-                "jobs are placed on neighbouring nodes, but the machine is a counted pool, which"
+                "jobs are placed on neighbouring nodes, but the system is a counted pool, which"
                 " has"
                 ' none: give it nodes (processors = "whole-nodes" or "packed"), or use easy',
                 where=f"system {system.name}",
@@ -163,13 +163,13 @@ class MachineSlots:
         if store is not self._store:
             self._store, self._sizes = store, {}
         code, first = JobTable(store, rows).distinct()
-        found = np.zeros((len(first), self.num_sorts), dtype=np.int64)
+        by_demand = np.zeros((len(first), self.num_sorts), dtype=np.int64)
         for at, row in enumerate(rows[first].tolist()):
             demand = tuple(store.columns[row, _DEMAND].tolist())
             if demand not in self._sizes:
                 self._sizes[demand] = self._size(view, row, allocator)
-            found[at] = self._sizes[demand]
-        sizes: IntArray = found[code]
+            by_demand[at] = self._sizes[demand]
+        sizes: IntArray = by_demand[code]
         return sizes
 
     def _size(self, view: View, row: int, allocator: Allocator) -> IntArray:
@@ -180,10 +180,10 @@ class MachineSlots:
         longest = np.zeros(self.num_sorts, dtype=np.int64)
         length = np.diff(self.begins, append=len(self.sort))
         np.maximum.at(longest, self.sort[self.begins], length)
-        for sort, most in enumerate(longest.tolist()):
+        for sort, slot_length in enumerate(longest.tolist()):
             free = np.where((self.sort == sort)[:, None], allocator.capacity, 0)
             allocation = allocator.place(view, row, free)
-            if allocation is not None and len(allocation.node) <= most:
+            if allocation is not None and len(allocation.node) <= slot_length:
                 size[sort] = len(allocation.node)
         return size
 
@@ -208,14 +208,14 @@ class WindowProblem(NamedTuple):
         if tight:
             into = self._tight(answer, into)
         first = {slot: int(self.slots.first[at]) for slot, at in into.items()}
-        found = []
+        positions = []
         for slot in sorted(used, key=first.__getitem__):
             for job, own in enumerate(answer):
                 if own == slot:
                     size = self.problem.weight[job][slot]
-                    found.append((self.jobs[job], first[slot], size))
+                    positions.append((self.jobs[job], first[slot], size))
                     first[slot] += size
-        return found
+        return positions
 
     def _tight(self, answer: list[int], into: dict[int, int]) -> dict[int, int]:
         """Return the smallest slot that holds each slot's jobs, the fullest first."""
@@ -223,18 +223,18 @@ class WindowProblem(NamedTuple):
         for job, slot in enumerate(answer):
             if slot != LEFT_OUT:
                 load[slot] += self.problem.weight[job][slot]
-        room = self.slots.end - self.slots.first
-        free = np.ones(len(room), dtype=np.bool_)
-        found = {}
+        lengths = self.slots.end - self.slots.first
+        free = np.ones(len(lengths), dtype=np.bool_)
+        smallest = {}
         for slot in sorted(into, key=lambda slot: (-load[slot], slot)):
             own = into[slot]
             alike = (self.slots.sort == self.slots.sort[own]) & (
                 self.slots.until == self.slots.until[own]
             )
-            enough = np.flatnonzero(free & alike & (room >= load[slot]))
-            found[slot] = int(enough[np.argmin(room[enough])])
-            free[found[slot]] = False
-        return found
+            enough = np.flatnonzero(free & alike & (lengths >= load[slot]))
+            smallest[slot] = int(enough[np.argmin(lengths[enough])])
+            free[smallest[slot]] = False
+        return smallest
 
 
 def problem_of(slots: Slots, weight: IntArray) -> WindowProblem:
@@ -250,17 +250,17 @@ def problem_of(slots: Slots, weight: IntArray) -> WindowProblem:
     weight
         Nodes that each job needs in each slot, 0 where it cannot be; shape ``(n, m)``.
     """
-    room = slots.end - slots.first
-    fits = (weight > 0) & (weight <= room)
+    lengths = slots.end - slots.first
+    fits = (weight > 0) & (weight <= lengths)
     jobs = np.flatnonzero(fits.any(axis=1))
     which = np.flatnonzero(fits.any(axis=0))
     weight = weight[jobs]
     if len(which) > len(jobs):
         alike, _ = distinct([*weight[:, which]], len(which))
-        by_room = np.lexsort((which, -room[which], alike))
+        by_length = np.lexsort((which, -lengths[which], alike))
         # Of each sort so many slots as there are jobs.
-        begins = np.flatnonzero(np.diff(alike[by_room], prepend=-1))
+        begins = np.flatnonzero(np.diff(alike[by_length], prepend=-1))
         rank = np.arange(len(which)) - np.repeat(begins, np.diff(begins, append=len(which)))
-        which = np.sort(which[by_room[rank < len(jobs)]])
-    problem = Knapsack(weight=weight[:, which].tolist(), capacity=room[which].tolist())
+        which = np.sort(which[by_length[rank < len(jobs)]])
+    problem = Knapsack(weight=weight[:, which].tolist(), capacity=lengths[which].tolist())
     return WindowProblem(problem, jobs.tolist(), slots, which)

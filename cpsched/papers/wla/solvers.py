@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 BRANCH_AND_BOUND, GREEDY, CP_SAT = "branch-and-bound", "greedy", "cp-sat"
 #: The largest window for branch and bound: its time grows exponentially.
-MOST_BRANCHED = 10
+MAX_BRANCHED = 10
 #: Statistic: nodes of the tree that branch and bound has branched on.
 EXPANDED = "nodes_expanded"
 
@@ -53,33 +53,33 @@ class Solver:
     def __init__(self, name: str, window: int, limit: float) -> None:
         check_choice("solver", name, (BRANCH_AND_BOUND, GREEDY, CP_SAT))
         check_least("window", window, 1)
-        if name == BRANCH_AND_BOUND and window > MOST_BRANCHED:
+        if name == BRANCH_AND_BOUND and window > MAX_BRANCHED:
             raise ConfigError(
-                f"window is {window}, must be from 1 to {MOST_BRANCHED} with solver"
+                f"window is {window}, must be from 1 to {MAX_BRANCHED} with solver"
                 f" {BRANCH_AND_BOUND}; {CP_SAT} and {GREEDY} take larger ones"
             )
         self.name = name
         self.window = window
-        self.limits = cpsat.Limits(deterministic=limit)
+        self.limits = cpsat.SolverLimits(deterministic=limit)
 
     def solve(self, problem: Knapsack) -> tuple[list[int], dict[str, float]]:
         """Return the slot of each job, or ``LEFT_OUT``, and statistics."""
         if self.name == BRANCH_AND_BOUND:
-            found = branch_and_bound(problem)
-            return found.slots, {EXPANDED: found.expanded}
+            solution = branch_and_bound(problem)
+            return solution.slots, {EXPANDED: solution.expanded}
         if self.name == GREEDY:
             return greedy(problem), {}
         return cp_sat(problem, self.limits)
 
 
-class Found(NamedTuple):
+class BestSolution(NamedTuple):
     """A best solution: the slot of each job, or ``LEFT_OUT``, and how many nodes were expanded."""
 
     slots: list[int]
     expanded: int
 
 
-def branch_and_bound(problem: Knapsack) -> Found:
+def branch_and_bound(problem: Knapsack) -> BestSolution:
     """
     Return the best solution, with the first jobs in the lowest slots where several are best.
 
@@ -94,36 +94,41 @@ def branch_and_bound(problem: Knapsack) -> Found:
     # Profits of the jobs that remain.
     rest = [sum(problem.profit[job:]) for job in range(num_jobs + 1)]
 
-    def bound(value: int, job: int, rooms: tuple[int, ...]) -> int:
-        return value + min(rest[job], sum(rooms))
+    def bound(value: int, job: int, free: tuple[int, ...]) -> int:
+        return value + min(rest[job], sum(free))
 
-    def usable(job: int, rooms: tuple[int, ...]) -> tuple[int, ...]:
-        return tuple(fill.most(kind, job, room) for kind, room in zip(sort, rooms, strict=True))
+    def usable(job: int, free: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(
+            fill.fillable(kind, job, free_there)
+            for kind, free_there in zip(sort, free, strict=True)
+        )
 
-    rooms = usable(0, tuple(problem.capacity))
+    free = usable(0, tuple(problem.capacity))
     # Bound, so that the largest is first; slot of each job so far; value; nodes that can be used.
     heap: list[tuple[int, tuple[int, ...], int, tuple[int, ...]]] = []
-    heappush(heap, (-bound(0, 0, rooms), (), 0, rooms))
+    heappush(heap, (-bound(0, 0, free), (), 0, free))
     seen: set[tuple[object, ...]] = set()
     expanded = 0
     while True:
-        _, path, value, rooms = heappop(heap)
+        _, path, value, free = heappop(heap)
         job = len(path)
         if job == num_jobs:
-            return Found([LEFT_OUT if slot == num_slots else slot for slot in path], expanded)
-        state = (job, *sorted(zip(sort, rooms, strict=True)))
+            return BestSolution(
+                [LEFT_OUT if slot == num_slots else slot for slot in path], expanded
+            )
+        state = (job, *sorted(zip(sort, free, strict=True)))
         if state in seen:
             continue
         seen.add(state)
         expanded += 1
         for slot in range(num_slots + 1):
-            profit, left = 0, rooms
+            profit, left = 0, free
             if slot < num_slots:
-                if not problem.fits(job, slot, rooms[slot]):
+                if not problem.fits(job, slot, free[slot]):
                     continue
                 profit = problem.profit[job]
-                room = rooms[slot] - problem.weight[job][slot]
-                left = (*rooms[:slot], room, *rooms[slot + 1 :])
+                free_there = free[slot] - problem.weight[job][slot]
+                left = (*free[:slot], free_there, *free[slot + 1 :])
             left = usable(job + 1, left)
             worth = value + profit
             heappush(heap, (-bound(worth, job + 1, left), (*path, slot), worth, left))
@@ -132,35 +137,35 @@ def branch_and_bound(problem: Knapsack) -> Found:
 def greedy(problem: Knapsack) -> list[int]:
     """Return the slot of each job, or ``LEFT_OUT``: not always the best solution there is."""
     slots = [LEFT_OUT] * len(problem)
-    rooms = list(problem.capacity)
-    for slot in range(len(rooms)):
-        _fill(problem, slots, rooms, slot)
-    _interchange(problem, slots, rooms)
-    _exclude(problem, slots, rooms)
+    free = list(problem.capacity)
+    for slot in range(len(free)):
+        _fill(problem, slots, free, slot)
+    _interchange(problem, slots, free)
+    _exclude(problem, slots, free)
     return slots
 
 
-def _fill(problem: Knapsack, slots: list[int], rooms: list[int], slot: int) -> None:
+def _fill(problem: Knapsack, slots: list[int], free: list[int], slot: int) -> None:
     """Algorithm 3: put every job that is left out and fits in a slot, in order."""
     for job, weights in enumerate(problem.weight):
-        if slots[job] == LEFT_OUT and problem.fits(job, slot, rooms[slot]):
+        if slots[job] == LEFT_OUT and problem.fits(job, slot, free[slot]):
             slots[job] = slot
-            rooms[slot] -= weights[slot]
+            free[slot] -= weights[slot]
 
 
-def _interchange(problem: Knapsack, slots: list[int], rooms: list[int]) -> None:
-    """Swap two jobs of different slots where that makes room for one that is left out."""
+def _interchange(problem: Knapsack, slots: list[int], free: list[int]) -> None:
+    """Swap two jobs of different slots where that frees enough nodes for one that is left out."""
     weight = problem.weight
-    for one, other in combinations(range(len(problem)), 2):
-        a, b = slots[one], slots[other]
+    for first, second in combinations(range(len(problem)), 2):
+        a, b = slots[first], slots[second]
         if LEFT_OUT in (a, b) or a == b:
             continue
-        room_a = rooms[a] + weight[one][a]
-        room_b = rooms[b] + weight[other][b]
-        if not (problem.fits(other, a, room_a) and problem.fits(one, b, room_b)):
+        free_a = free[a] + weight[first][a]
+        free_b = free[b] + weight[second][b]
+        if not (problem.fits(second, a, free_a) and problem.fits(first, b, free_b)):
             continue
-        room_a -= weight[other][a]
-        room_b -= weight[one][b]
+        free_a -= weight[second][a]
+        free_b -= weight[first][b]
         # The most profitable job that now fits, the first of several.
         best, where = None, LEFT_OUT
         for job, slot in enumerate(slots):
@@ -168,37 +173,37 @@ def _interchange(problem: Knapsack, slots: list[int], rooms: list[int]) -> None:
                 best is not None and problem.profit[job] <= problem.profit[best]
             ):
                 continue
-            for to, room in ((a, room_a), (b, room_b)):
-                if problem.fits(job, to, room):
+            for to, free_there in ((a, free_a), (b, free_b)):
+                if problem.fits(job, to, free_there):
                     best, where = job, to
                     break
         if best is None:
             continue
-        slots[one], slots[other], slots[best] = b, a, where
-        rooms[a], rooms[b] = room_a, room_b
-        rooms[where] -= weight[best][where]
+        slots[first], slots[second], slots[best] = b, a, where
+        free[a], free[b] = free_a, free_b
+        free[where] -= weight[best][where]
 
 
-def _exclude(problem: Knapsack, slots: list[int], rooms: list[int]) -> None:
+def _exclude(problem: Knapsack, slots: list[int], free: list[int]) -> None:
     """Take out each job in turn, the last first, where jobs that are left out are worth more."""
     for job in reversed(range(len(problem))):
         slot = slots[job]
         if slot == LEFT_OUT:
             continue
-        room = rooms[slot] + problem.weight[job][slot]
+        free_there = free[slot] + problem.weight[job][slot]
         instead = []
         for other, where in enumerate(slots):
-            if where == LEFT_OUT and problem.fits(other, slot, room):
+            if where == LEFT_OUT and problem.fits(other, slot, free_there):
                 instead.append(other)
-                room -= problem.weight[other][slot]
+                free_there -= problem.weight[other][slot]
         if sum(problem.profit[other] for other in instead) > problem.profit[job]:
             slots[job] = LEFT_OUT
             for other in instead:
                 slots[other] = slot
-            rooms[slot] = room
+            free[slot] = free_there
 
 
-def cp_sat(problem: Knapsack, limits: cpsat.Limits) -> tuple[list[int], dict[str, float]]:
+def cp_sat(problem: Knapsack, limits: cpsat.SolverLimits) -> tuple[list[int], dict[str, float]]:
     """
     Return the best solution found and statistics; it is the best there is if the limit allows.
 
@@ -240,12 +245,12 @@ def _program(
     model = cpsat.new_model("knapsack")
     counts: dict[tuple[int, int], cpsat.IntVar] = {}
     of_slot, of_group = defaultdict(list), defaultdict(list)
-    for slot, room in enumerate(problem.capacity):
+    for slot, free in enumerate(problem.capacity):
         for number, jobs in enumerate(alike):
             weight = problem.weight[jobs[0]][slot]
-            if 0 < weight <= room:
-                most = min(len(jobs), room // weight)
-                count = model.new_int_var(0, most, f"n{number}s{slot}")
+            if 0 < weight <= free:
+                max_jobs = min(len(jobs), free // weight)
+                count = model.new_int_var(0, max_jobs, f"n{number}s{slot}")
                 counts[slot, number] = count
                 of_slot[slot].append(weight * count)
                 of_group[number].append(count)

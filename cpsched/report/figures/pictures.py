@@ -103,7 +103,7 @@ def of_tradeoff(points: Sequence[Point]) -> Picture:
         "Points further down and left are better. The dotted line joins the runs that no other run"
         " beats in both figures. One job in a thousand waits longer than the p99.9 wait, which"
         " depends less on chance than the longest wait. Slowdown is what most users notice;"
-        " area-weighted response hardly differs between dispatchers that keep the machine busy."
+        " area-weighted response hardly differs between dispatchers that keep the system busy."
     )
     if any(one.slowdown.low is not None for one in points):
         caption += " Bars are 95 % intervals of the repetitions."
@@ -144,7 +144,7 @@ def of_schedule(who: str, schedule: Schedule, window: Window) -> Picture:
         title=f"nodes under {who}",
         caption="Each rectangle is a job on the nodes it held, darker the longer it had waited"
         " (grey: less than a minute), on the day with the longest queue. The log does not record"
-        " which cores of a node a job held; the cores drawn are an assumption.",
+        " which cores of a node a job held; the cores shown are an assumption.",
         alt=f"Gantt chart of the busiest day under {who}: {number} on the nodes they held.",
         draw=lambda: nodes.draw_waits(schedule, window),
     )
@@ -167,15 +167,15 @@ def of_jobs(runs: Sequence[RunData]) -> Iterator[Picture]:
         yield Picture(
             title="waits of all jobs",
             caption="The longest wait of the jobs up to each percentile; the right half is the"
-            f" tail. Beside each name is its longest wait.{others}",
+            f" tail. Each name has its longest wait.{others}",
             alt="Waits by percentile. "
             + _told(ended.every, "longest wait", lambda run: run.wait.values[-1]),
             draw=lambda: draw_distributions(ended, lambda run: run.wait, "wait", spans=True),
         )
         yield Picture(
             title="bounded slowdowns of all jobs",
-            caption="The same for the bounded slowdown; 1 is a job that did not wait. Beside each"
-            f" name is its largest.{others}",
+            caption="The same for the bounded slowdown; 1 is a job that did not wait. Each"
+            f" name has its largest.{others}",
             alt="Bounded slowdowns by percentile. "
             + _told(ended.every, "largest", lambda run: run.slowdown.values[-1], spans=False),
             draw=lambda: draw_distributions(ended, lambda run: run.slowdown, "bounded slowdown"),
@@ -200,7 +200,7 @@ def _over_time(runs: Sequence[RunData], grey: Sequence[RunData], others: str) ->
     if queued.every:
         yield Picture(
             title="queue over time",
-            caption=f"Waiting jobs, {averaged}; beside each name is the mean.{others}",
+            caption=f"Waiting jobs, {averaged}; each name has its mean.{others}",
             alt="Waiting jobs over time. "
             + _told(
                 queued.every,
@@ -223,9 +223,9 @@ def _of_use(runs: Runs, resource: str, averaged: str, others: str) -> Picture:
         for run in runs.every
     )
     return Picture(
-        title=f"{named} use over time",
-        caption=f"Share of the machine's {several} that jobs held, {averaged}; beside each name is"
-        f" the mean.{others}",
+        title=f"{named} utilization over time",
+        caption=f"Share of the system's {several} that jobs held, {averaged}; each name has"
+        f" its mean.{others}",
         alt=f"Share of {named} in use over time; means: {told}.",
         draw=lambda: draw_over_time(
             runs, lambda run: run.use.get(resource), f"{several} in use", share=True

@@ -49,10 +49,10 @@ def lead_table(tables: Tables, place: Place) -> dict[str, Any]:
 def tradeoff(tables: Tables, place: Place) -> Iterator[Picture]:
     """Yield the chart of quality against the tail, where two runs have both."""
     points = []
-    for of in grouped(run for run in tables.results.runs if run.place == place.name):
+    for of in grouped(run for run in tables.results.runs if run.case == place.name):
         quality, tail = (_mean([run.figures.get(name) for run in of]) for name in (QUALITY, _TAIL))
         if quality is not None and tail is not None:
-            look, real = place.looks[of[0].who], not of[0].knows_runtimes
+            look, real = place.looks[of[0].configuration], not of[0].knows_runtimes
             points.append(Point(look=look, slowdown=quality, tail=tail, is_real=real))
     if len(points) > 1:
         yield of_tradeoff(points)
@@ -83,7 +83,7 @@ def _leading(tables: Tables, place: Place) -> LeadingRows:
 
 
 def _head(item: Figure) -> str:
-    title = "core use, steady window" if item.name == "core_use" else item.title
+    title = "utilization, steady window" if item.name == "core_use" else item.title
     # A name such as p99.9 stays as it is.
     return title if title[1].isdigit() else title[:1].upper() + title[1:]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.report.html import plot, reproduce
 from cpsched.report.html.page import colour_name, html_table, island, packed
-from cpsched.report.overviews import overview
+from cpsched.report.overview import overview
 from cpsched.report.readable import Titled, readable
 from cpsched.study.store import DESCRIPTION
 from cpsched.study.study import near

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cpsched.report.figures.looks import looks
 from cpsched.report.sentences import QUALITY
-from cpsched.study.results import place_of
+from cpsched.study.results import case_of
 from cpsched.study.tables import grouped
 
 if TYPE_CHECKING:
@@ -60,9 +60,9 @@ def places(results: Results, about: Mapping[str, Who]) -> list[Place]:
     found: dict[str, list[RunResult]] = {}
     for repetitions in grouped(results.runs):
         first = min(repetitions, key=lambda run: run.seed)
-        found.setdefault(first.place, []).append(first)
+        found.setdefault(first.case, []).append(first)
     most = max(1, min(_HERE, _ALL // len(found)))
-    every = looks((run.who for run in results.runs), base_runs(results))
+    every = looks((run.configuration for run in results.runs), base_runs(results))
     return [
         Place(
             name=name,
@@ -78,9 +78,9 @@ def base_runs(results: Results, place: str | None = None) -> set[Who]:
     """Return the dispatchers and predictors that others are compared with, at a place or at any."""
     base = {name: one for name, one in asdict(results.baseline).items() if one is not None}
     return {
-        run.who
+        run.configuration
         for run in results.runs
-        if place in (None, place_of(run.labels))
+        if place in (None, case_of(run.labels))
         and all(run.labels[name] == one for name, one in base.items())
     }
 
@@ -94,8 +94,8 @@ def importance(
     def key(run: RunResult) -> tuple[bool, bool, float]:
         slowdown = run.figures.get(QUALITY)
         return (
-            run.who not in bases,
-            run.who not in about,
+            run.configuration not in bases,
+            run.configuration not in about,
             float("inf" if slowdown is None else slowdown),
         )
 
@@ -111,8 +111,8 @@ def _shown(results: Results, runs: Sequence[RunResult], about: Who | None) -> li
     ranked = sorted(runs, key=importance(results, [about] if about else []))
     # One baseline is enough to compare with: others of the baseline's dispatcher come later.
     known = base_runs(results)
-    others = [run for run in ranked if run.who not in known]
-    bases = [run for run in ranked if run.who in known]
+    others = [run for run in ranked if run.configuration not in known]
+    bases = [run for run in ranked if run.configuration in known]
     base = next((run for run in bases if about and run.predictor == about[1]), None)
     first = [base] if base else (bases or others)[:1]
     return [*first, *(run for run in [*others, *bases] if run not in first)]

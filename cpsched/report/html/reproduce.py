@@ -7,13 +7,13 @@ import shlex
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from cpsched.simulation.simulate import Settings
+from cpsched.simulation.settings import Settings, option_of
 from cpsched.study.study import AXES, near
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-#: Default settings of a run; ``--`` and a name make an option of simulate.
+#: Default settings of a run.
 _USUAL = asdict(Settings())
 
 
@@ -63,20 +63,20 @@ def simulate_line(about: Mapping[str, Any]) -> str | None:
     parts = ["cpsched", "simulate", str(source["path"]), "--system", str(machine)]
     parts += ["-d", str(about.get("dispatcher")), "-p", str(about.get("predictor"))]
     if source.get("format"):
-        parts += ["--format", str(source["format"])]
+        parts += ["--input-format", str(source["format"])]
     if source.get("skip_bad_lines"):
         parts.append("--skip-bad-lines")
     for name in ("first", "from", "to"):
         if said.get(name) is not None:
             parts += [f"--{name}", str(said[name])]
     for key, usual in _USUAL.items():
-        value, option = settings.get(key, usual), f"--{key.replace('_', '-')}"
+        value, option = settings.get(key, usual), option_of(key)
         if value is False:
             parts.append(option.replace("--", "--no-", 1))
         elif value != usual:
             parts += [option, str(value)]
     for name in said.get("formats") or ():
-        parts += ["--format", str(name)]
+        parts += ["--export", str(name)]
     return shlex.join(map(near, parts))
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.metrics.columns import job_places
+from cpsched.metrics.columns import job_placements
 from cpsched.metrics.nominal import nominal
 from cpsched.metrics.steps import waiting
 from cpsched.metrics.waits import began
@@ -137,7 +137,7 @@ def _jobs(schedule: Schedule, boxes: Rectangles) -> dict[str, Any]:
     where = ["one pool"] * len(chosen)
     if schedule.system.num_nodes > 1:
         # As jobs.parquet has them.
-        where = job_places(few)[1].to_pylist()
+        where = job_placements(few)[1].to_pylist()
     outcomes = {item.value: item.name.lower().replace("_", " ") for item in JobOutcome}
     texts = {
         **{

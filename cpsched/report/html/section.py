@@ -19,7 +19,7 @@ from cpsched.report.html.schedule_data import drawn
 from cpsched.report.outcomes import load_lines, outcome_lines
 from cpsched.report.record import reproduced
 from cpsched.study import load_run
-from cpsched.study.allocators import unequal
+from cpsched.study.allocators import mixed_allocators
 from cpsched.study.folder import slug
 from cpsched.util import arrow
 from cpsched.util.words import amount, counted
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 #: The charts of jobs and machine that are not folded.
 _OPEN = (
     *("waits of all jobs", "bounded slowdowns of all jobs", "queue over time"),
-    *("core use over time", "wait against job size"),
+    *("core utilization over time", "wait against job size"),
 )
 #: Charts of gains and losses are drawn for at most this many scenarios; tables have all.
 _SCENARIOS = 6
@@ -105,7 +105,7 @@ def make_section(
     schedules: list[dict[str, Any]] = []
     first: SavedRun | None = None
     for result in (*place.shown, *(run for run in place.runs if run not in place.shown)):
-        look = place.looks[result.who]
+        look = place.looks[result.configuration]
         tell(f"reading {look.name}")
         with _reading(result.path):
             run = load_run(result.path)
@@ -151,7 +151,7 @@ def make_section(
         "lead": charts.lead_table(tables, place),
         "looks": place.looks,
         **{slot: [inline(one) for one in some] for slot, some in figures.items()},
-        "unequal": unequal(
+        "unequal": mixed_allocators(
             (run.dispatcher, run.dispatcher_spec, run.allocator) for run in place.runs
         ),
         "machine": _machine(first),
@@ -177,7 +177,7 @@ def _reading(run: Path) -> Iterator[None]:
     except arrow.UNREADABLE as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         hint = "cpsched verify says whether its files contradict each other"
-        raise RunError(f"{run} cannot be drawn ({reason:.200}); {hint}") from error
+        raise RunError(f"{run} cannot be shown ({reason:.200}); {hint}") from error
 
 
 def _about(place: Place, results: Results, finding: Finding | None) -> list[Who]:
@@ -209,7 +209,7 @@ def _left_out(counts: Mapping[str, Any], place: Place, results: Results) -> list
     """
     said = [f"{counted(counts['in_log'], 'job')} in the log, {counts['simulated']:,} simulated."]
     for reason, number in counts["set_aside"].items():
-        said.append(f"Set aside: {number:,} ({reason}).")
+        said.append(f"Excluded: {number:,} ({reason}).")
     for reason, number in counts["rejected_because"].items():
         said.append(f"Rejected, because they can never run here: {number:,} ({reason}).")
     for reason, number in counts.get("never_started_because", {}).items():

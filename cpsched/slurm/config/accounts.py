@@ -1,5 +1,5 @@
 """
-What ``sacctmgr show assoc``, ``sacctmgr show qos`` and ``sshare`` print with ``-P``.
+The output of ``sacctmgr show assoc``, ``sacctmgr show qos`` and ``sshare`` with ``-P``.
 
 Tables with a header and ``|`` between columns, in any order; names of limits are those of a policy
 file (:data:`~cpsched.slurm.dispatch.policy.LIMITS`), and the longer ones that sacctmgr also knows.
@@ -17,7 +17,7 @@ from cpsched.slurm.config.inventory import (
     UNENFORCED,
     UNREAD_LIMITS,
 )
-from cpsched.slurm.config.lines import Entry, Value, read_text
+from cpsched.slurm.config.lines import ConfigLine, Output, Setting, read_text
 from cpsched.slurm.dispatch.policy import ASSOCIATIONS, QOS, Association, Qos
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ _USAGE = next(key for key in ASSOCIATIONS.keys if key.field == "usage")
 
 
 @dataclass(frozen=True, slots=True)
-class Row(Entry):
+class TableRow(ConfigLine):
     """
     A line of such a table: columns by name in lower case; ``indent`` is the account's indentation.
     """
@@ -68,7 +68,7 @@ class Row(Entry):
     nothing = ("", "(null)", "N/A", "-1", "4294967295")
 
 
-def read_table(path: Path, needed: str) -> Iterator[Row]:
+def read_table(path: Path | Output, needed: str) -> Iterator[TableRow]:
     """Yield the rows of a table."""
     lines = [line for line in enumerate(read_text(path).splitlines(), start=1) if line[1].strip()]
     names = [name.strip() for name in lines[0][1].split("|")] if lines else []
@@ -87,66 +87,88 @@ def read_table(path: Path, needed: str) -> Iterator[Row]:
             )
         account = cells[keys.index("account")] if "account" in keys else ""
         values = {
-            key: Value(cell.strip(), name, str(path), number)
+            key: Setting(cell.strip(), name, str(path), number)
             for key, name, cell in zip(keys, names, cells, strict=True)
         }
-        yield Row(values[keys[0]], values, len(account) - len(account.lstrip()))
+        yield TableRow(values[keys[0]], values, len(account) - len(account.lstrip()))
 
 
-def read_qos(path: Path) -> dict[str, Qos]:
+def read_qos(path: Path | Output) -> dict[str, Qos]:
     """Return the QOS of ``sacctmgr -P show qos``."""
-    found = {row.text("name"): QOS.make(row.value) for row in read_table(path, "Name")}
+    qos = {row.text("name"): QOS.make(row.value) for row in read_table(path, "Name")}
     # Slurm may still give the number of a QOS that no longer exists.
     return {
-        name: replace(one, preempt=tuple(other for other in one.preempt if other in found))
-        for name, one in found.items()
+        name: replace(entry, preempt=tuple(other for other in entry.preempt if other in qos))
+        for name, entry in qos.items()
     }
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class LimitOwner:
+    """
+    A QOS, an account, or a user in an account.
+
+    Attributes
+    ----------
+    name, user
+        Name of the QOS or account; the user, '' for none.
+    is_qos
+        Whether it is a QOS.
+    """
+
+    name: str
+    user: str = ""
+    is_qos: bool = False
+
+    def __str__(self) -> str:
+        if self.is_qos:
+            return f"QOS {self.name}"
+        return f"user {self.user} in {self.name}" if self.user else f"account {self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoredCell:
     """
     A cell of a table that has a value and that no reader takes.
 
     Attributes
     ----------
     owner
-        Account and user, or QOS and ''.
+        Account and user, or QOS, of its row.
     column, text
         As the table has them.
     why
         What is simulated instead.
     """
 
-    owner: tuple[str, str]
+    owner: LimitOwner
     column: str
     text: str
     why: str
 
 
-def lost_of_qos(path: Path) -> list[Lost]:
-    """Return the cells of ``sacctmgr -P show qos`` that no reader takes."""
+def ignored_of_qos(path: Path | Output) -> Iterator[IgnoredCell]:
+    """Yield the cells of ``sacctmgr -P show qos`` that no reader takes."""
     rows = list(read_table(path, "Name"))
-    there = {row.text("name") for row in rows}
-    found = [one for row in rows for one in _lost(row, QOS_COLUMNS, (row.text("name"), ""))]
+    names = {row.text("name"): LimitOwner(row.text("name"), is_qos=True) for row in rows}
     for row in rows:
-        gone = [name for name in row.text("preempt").split(",") if name and name not in there]
+        yield from _ignored(row, QOS_COLUMNS, names[row.text("name")])
+    for row in rows:
+        gone = [name for name in row.text("preempt").split(",") if name and name not in names]
         if gone:
             why = "it preempts none of them: they are not in the table"
-            found.append(Lost((row.text("name"), ""), "Preempt", ",".join(gone), why))
-    return found
+            yield IgnoredCell(names[row.text("name")], "Preempt", ",".join(gone), why)
 
 
-def lost_of_associations(path: Path) -> list[Lost]:
-    """Return the cells of ``sacctmgr -P show assoc`` that no reader takes."""
-    return [
-        one
-        for row in read_table(path, "Account")
-        for one in _lost(row, ASSOCIATION_COLUMNS, (row.text("account"), row.text("user")))
-    ]
+def ignored_of_associations(path: Path | Output) -> Iterator[IgnoredCell]:
+    """Yield the cells of ``sacctmgr -P show assoc`` that no reader takes."""
+    for row in read_table(path, "Account"):
+        yield from _ignored(
+            row, ASSOCIATION_COLUMNS, LimitOwner(row.text("account"), row.text("user"))
+        )
 
 
-def _lost(row: Row, columns: Inventory, owner: tuple[str, str]) -> Iterator[Lost]:
+def _ignored(row: TableRow, columns: Inventory, owner: LimitOwner) -> Iterator[IgnoredCell]:
     enforced_nowhere = {name.lower() for name in UNENFORCED}
     for key, value in row.values.items():
         # Limits that are read and not enforced are reported as limits.
@@ -154,10 +176,10 @@ def _lost(row: Row, columns: Inventory, owner: tuple[str, str]) -> Iterator[Lost
             continue
         is_none = value.text == "0" and key in UNREAD_LIMITS
         if is_none or columns.is_lost(key, value.text):
-            yield Lost(owner, value.key, value.text, columns.of(key).why)
+            yield IgnoredCell(owner, value.key, value.text, columns.of(key).why)
 
 
-def read_associations(path: Path) -> tuple[tuple[Association, ...], bool]:
+def read_associations(path: Path | Output) -> tuple[tuple[Association, ...], bool]:
     """
     Return the associations of ``sacctmgr -P show assoc``, and whether the tree is known.
 
@@ -169,12 +191,12 @@ def read_associations(path: Path) -> tuple[tuple[Association, ...], bool]:
     named = any("parentname" in row.values for row in rows)
     indented = any(row.indent for row in rows)
     above: list[tuple[int, str]] = []
-    found: list[Association] = []
+    associations: list[Association] = []
     seen: set[tuple[str, str, str]] = set()
     for row in rows:
         account, user = row.text("account"), row.text("user")
         if not user:
-            above = [one for one in above if one[0] < row.indent]
+            above = [account_above for account_above in above if account_above[0] < row.indent]
         parent = row.text("parentname")
         if not named and account != "root":
             parent = above[-1][1] if above and indented else "root"
@@ -189,11 +211,11 @@ def read_associations(path: Path) -> tuple[tuple[Association, ...], bool]:
             )
         seen.add(key)
         above_it = "" if user or account == "root" else parent
-        found.append(replace(ASSOCIATIONS.make(row.value), parent=above_it))
-    return tuple(found), named or indented
+        associations.append(replace(ASSOCIATIONS.make(row.value), parent=above_it))
+    return tuple(associations), named or indented
 
 
-def with_usage(associations: Sequence[Association], path: Path) -> tuple[Association, ...]:
+def with_usage(associations: Sequence[Association], path: Path | Output) -> tuple[Association, ...]:
     """Return associations with the usage of ``sshare -l -a -P``."""
     usage = {
         tuple(map(row.text, ("account", "user", "partition"))): row.value(_USAGE)
@@ -201,6 +223,6 @@ def with_usage(associations: Sequence[Association], path: Path) -> tuple[Associa
         if row.text("user") and row.text("rawusage")
     }
     return tuple(
-        replace(one, usage=usage.get((one.account, one.user, one.partition), 0.0))
-        for one in associations
+        replace(assoc, usage=usage.get((assoc.account, assoc.user, assoc.partition), 0.0))
+        for assoc in associations
     )

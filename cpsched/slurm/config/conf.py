@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING
 
 from cpsched.errors import ConfigError
 from cpsched.slurm.config.inventory import REPEATED
-from cpsched.slurm.config.lines import Entry, Value, given_twice, logical_lines, pairs, read_text
+from cpsched.slurm.config.lines import (
+    ConfigLine,
+    Setting,
+    given_twice,
+    logical_lines,
+    pairs,
+    read_text,
+)
 from cpsched.util import node_lists
 
 if TYPE_CHECKING:
@@ -24,10 +31,13 @@ if TYPE_CHECKING:
 _INCLUDE = re.compile(r"(?i)include\s+(\S.*)")
 #: Limit for files that include each other.
 _MOST_LEVELS = 16
-#: Keys with which a line about something begins.
-_NAMES = {
-    name.lower(): name
-    for name in ("NodeName", "PartitionName", "NodeSet", "DownNodes", "FrontendName")
+#: Keys with which a line about something begins, and the attribute with such lines.
+_LINES = {
+    "NodeName": "nodes",
+    "PartitionName": "partitions",
+    "NodeSet": "node_sets",
+    "DownNodes": "down_nodes",
+    "FrontendName": "front_ends",
 }
 
 
@@ -51,19 +61,19 @@ class Conf:
     """
 
     where: str
-    parameters: dict[str, Value] = field(default_factory=dict)
-    nodes: list[Entry] = field(default_factory=list)
-    partitions: list[Entry] = field(default_factory=list)
-    node_sets: list[Entry] = field(default_factory=list)
-    down_nodes: list[Entry] = field(default_factory=list)
-    front_ends: list[Entry] = field(default_factory=list)
-    reservations: list[Entry] = field(default_factory=list)
+    parameters: dict[str, Setting] = field(default_factory=dict)
+    nodes: list[ConfigLine] = field(default_factory=list)
+    partitions: list[ConfigLine] = field(default_factory=list)
+    node_sets: list[ConfigLine] = field(default_factory=list)
+    down_nodes: list[ConfigLine] = field(default_factory=list)
+    front_ends: list[ConfigLine] = field(default_factory=list)
+    reservations: list[ConfigLine] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def text(self, name: str, default: str = "") -> str:
         """Return a parameter, or the default if it is missing or ``(null)``."""
         value = self.parameters.get(name.lower())
-        return default if value is None or value.text in Entry.nothing else value.text
+        return default if value is None or value.text in ConfigLine.nothing else value.text
 
     def words(self, name: str) -> list[str]:
         """Return the comma-separated words of a parameter."""
@@ -73,13 +83,9 @@ class Conf:
 def read_conf(path: Path) -> Conf:
     """Read a ``slurm.conf``."""
     conf = Conf(where=str(path))
-    defaults: dict[str, dict[str, Value]] = {}
-    tables: dict[str, list[Entry]] = {
-        "nodename": conf.nodes,
-        "partitionname": conf.partitions,
-        "nodeset": conf.node_sets,
-        "downnodes": conf.down_nodes,
-        "frontendname": conf.front_ends,
+    defaults: dict[str, dict[str, Setting]] = {}
+    tables: dict[str, list[ConfigLine]] = {
+        key.lower(): getattr(conf, attribute) for key, attribute in _LINES.items()
     }
     for values in _lines(path, _cluster_name(path), conf.notes.append):
         table = next((key for key in values if key in tables), None)
@@ -94,11 +100,11 @@ def read_conf(path: Path) -> Conf:
         if name.text.upper() == "DEFAULT":
             defaults[table] = defaults.get(table, {}) | values
         else:
-            tables[table].append(Entry(name, defaults.get(table, {}) | values))
+            tables[table].append(ConfigLine(name, defaults.get(table, {}) | values))
     return conf
 
 
-def _add_parameter(conf: Conf, value: Value) -> None:
+def _add_parameter(conf: Conf, value: Setting) -> None:
     """Add a parameter; the last value counts, or all of those that may be given several times."""
     key = value.key.lower()
     before = conf.parameters.get(key)
@@ -117,7 +123,7 @@ def _cluster_name(path: Path) -> str:
 
 def _lines(
     path: Path, cluster: str, note: Callable[[str], None], level: int = 0
-) -> Iterator[dict[str, Value]]:
+) -> Iterator[dict[str, Setting]]:
     """Yield the pairs of every line of a file and of those it includes."""
     for line, content in logical_lines(read_text(path)):
         match = _INCLUDE.fullmatch(content)
@@ -131,26 +137,22 @@ def _lines(
                 f"more than {_MOST_LEVELS} files include each other", where=str(path), line=line
             )
         name = match[1].strip().strip('"').replace("%c", cluster)
-        files = _included(path, Value(name, "Include", str(path), line))
+        files = _included(path, Setting(name, "Include", str(path), line))
         if not files:
             note(f"{path}:{line}: Include {name} has no file")
         for included in files:
             yield from _lines(included, cluster, note, level + 1)
 
 
-def _check_one_name(values: Mapping[str, Value], content: str, where: str, line: int) -> None:
+def _check_one_name(values: Mapping[str, Setting], content: str, where: str, line: int) -> None:
     """Raise an error if a line names two nodes, partitions or the like, which Slurm refuses."""
-    for key in _NAMES.keys() & values.keys():
-        if len(re.findall(rf"(?i)(?<![\w.]){key}\s*=", content)) > 1:
-            raise ConfigError(
-                f"a line has one {_NAMES[key]}, write a line for each",
-                where=where,
-                line=line,
-                key=values[key].key,
-            )
+    for name in _LINES:
+        if len(re.findall(rf"(?i)(?<![\w.]){name}\s*=", content)) > 1:
+            message, key = f"a line has one {name}, write a line for each", values[name.lower()].key
+            raise ConfigError(message, where=where, line=line, key=key)
 
 
-def _included(path: Path, value: Value) -> list[Path]:
+def _included(path: Path, value: Setting) -> list[Path]:
     """Return the files of an Include, in the order of their names."""
     if any(sign in value.text for sign in "*?["):
         base = path.parent if not value.text.startswith("/") else path.parent.joinpath("/")
@@ -169,7 +171,7 @@ def partition_nodes(conf: Conf, known: Mapping[str, frozenset[str]]) -> dict[str
         listed = entry.hosts("Nodes") if entry.text("Nodes") else ()
         having = [node for node, has in known.items() if feature and feature in has]
         sets[entry.name.text] = tuple(dict.fromkeys((*listed, *having)))
-    found: dict[str, tuple[str, ...]] = {}
+    partitions: dict[str, tuple[str, ...]] = {}
     for entry in conf.partitions:
         text = entry.text("Nodes")
         names = [entry.name.text] if "," not in entry.name.text else entry.name.text.split(",")
@@ -185,8 +187,8 @@ def partition_nodes(conf: Conf, known: Mapping[str, frozenset[str]]) -> dict[str
             raise entry.values["nodes"].error(
                 f"has {unknown!r}, which is not a node; the nodes are {there}"
             )
-        twice = next((name for name in names if name in found), None)
+        twice = next((name for name in names if name in partitions), None)
         if twice is not None:
             raise entry.name.error(f"partition {twice!r} is also on another line")
-        found |= {name: tuple(dict.fromkeys(nodes)) for name in names}
-    return found
+        partitions |= {name: tuple(dict.fromkeys(nodes)) for name in names}
+    return partitions

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 from cpsched import systems
 from cpsched.errors import ConfigError
 from cpsched.slurm.config.accounts import (
-    lost_of_associations,
-    lost_of_qos,
+    ignored_of_associations,
+    ignored_of_qos,
     read_associations,
     read_qos,
     with_usage,
 )
 from cpsched.slurm.config.conf import read_conf
-from cpsched.slurm.config.lines import read_text
-from cpsched.slurm.config.machine import Machine, read_machine, system_file
-from cpsched.slurm.config.policy import Imported, policy_of
+from cpsched.slurm.config.lines import Output, read_text
+from cpsched.slurm.config.nodes import SiteNodes, read_nodes, system_file
+from cpsched.slurm.config.policy import ImportedPolicy, policy_of
 from cpsched.slurm.config.scontrol import read_scontrol
 from cpsched.slurm.config.topology import read_layout
 from cpsched.slurm.config.unmodelled import Gap, of_site
@@ -33,8 +33,8 @@ from cpsched.util.words import brief, counted
 if TYPE_CHECKING:
     from cpsched.model.system import System
     from cpsched.slurm.config.conf import Conf
-    from cpsched.slurm.config.unmodelled import Job
-    from cpsched.slurm.dispatch.policy import Policy
+    from cpsched.slurm.config.unmodelled import SacctJob
+    from cpsched.slurm.dispatch.policy import SlurmPolicy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,22 +55,22 @@ class Files:
     """
 
     conf: Path | None = None
-    scontrol: tuple[Path, ...] = ()
+    scontrol: tuple[Path | Output, ...] = ()
     topology: Path | None = None
-    assoc: Path | None = None
-    qos: Path | None = None
-    sshare: Path | None = None
+    assoc: Path | Output | None = None
+    qos: Path | Output | None = None
+    sshare: Path | Output | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Site:
+class ImportedSite:
     """
     A site as read from its files.
 
     Attributes
     ----------
-    machine
-        As it is configured.
+    cluster
+        Its nodes and partitions as configured.
     system, policy
         As in their files.
     texts
@@ -82,9 +82,9 @@ class Site:
     """
 
     name: str
-    machine: Machine
+    cluster: SiteNodes
     system: System
-    policy: Policy
+    policy: SlurmPolicy
     texts: dict[str, str]
     gaps: list[Gap]
     notes: list[str] = field(default_factory=list)
@@ -100,7 +100,7 @@ class Site:
         return write_all(folder, {name: text.encode() for name, text in self.texts.items()})
 
 
-def read_site(files: Files, name: str | None = None) -> Site:
+def read_site(files: Files, name: str | None = None) -> ImportedSite:
     """
     Read a site's files.
 
@@ -113,16 +113,19 @@ def read_site(files: Files, name: str | None = None) -> Site:
         raise ConfigError("give either --conf slurm.conf or --scontrol FILE ...")
     conf = read_conf(files.conf) if files.conf else read_scontrol(files.scontrol)
     notes = conf.notes
-    machine = read_machine(conf)
+    cluster = read_nodes(conf)
     imported = _policy(conf, files, notes)
     name = name or conf.text("ClusterName") or Path(conf.where).stem
-    gaps = [*of_site(machine, imported), *of_accounts(machine, imported)]
+    gaps = [*of_site(cluster, imported), *of_accounts(cluster, imported)]
     notes += [
         *imported.notes,
         *(
-            f"{one} is not given: {PARAMETERS[one].default}; old versions have {former}"
-            for one, former in (("SelectType", "select/linear"), ("PriorityType", "priority/basic"))
-            if not conf.text(one)
+            f"{parameter} is not given: {PARAMETERS[parameter].default}; old versions have {former}"
+            for parameter, former in (
+                ("SelectType", "select/linear"),
+                ("PriorityType", "priority/basic"),
+            )
+            if not conf.text(parameter)
         ),
     ]
     _add_unread_files(files, gaps, notes)
@@ -130,16 +133,16 @@ def read_site(files: Files, name: str | None = None) -> Site:
     laid_out = None
     if topology is not None:
         try:
-            laid_out = _laid_out(topology, machine, gaps, notes)
+            laid_out = _laid_out(topology, cluster, gaps, notes)
         except ConfigError as error:
             if files.topology:
                 raise
             gaps.append(Gap(str(error), "no topology", _is_wide))
-    texts = _texts(machine, imported.policy, name, laid_out)
+    texts = _texts(cluster, imported.policy, name, laid_out)
     system, policy = _checked(name, texts)
-    return Site(
+    return ImportedSite(
         name=name,
-        machine=machine,
+        cluster=cluster,
         system=system,
         policy=policy,
         texts=texts,
@@ -149,20 +152,20 @@ def read_site(files: Files, name: str | None = None) -> Site:
 
 
 def _texts(
-    machine: Machine, policy: Policy, name: str, topology: tuple[str, str] | None
+    cluster: SiteNodes, policy: SlurmPolicy, name: str, topology: tuple[str, str] | None
 ) -> dict[str, str]:
     """Return the files by name; ``topology`` is one of them."""
     by = "made by cpsched slurm import. Correct it where necessary."
-    source = f"cpsched slurm import of {machine.conf.where}"
+    source = f"cpsched slurm import of {cluster.conf.where}"
     beside, content = topology or (None, "")
     return {
-        f"{name}.system.toml": system_file(machine, name, source=source, topology=beside),
+        f"{name}.system.toml": system_file(cluster, name, source=source, topology=beside),
         f"{name}.policy.toml": f"# The policy of {name}, {by}\n{policy_file.to_toml(policy)}",
         **({} if beside is None else {beside: content}),
     }
 
 
-def _is_wide(job: Job) -> bool:
+def _is_wide(job: SacctJob) -> bool:
     return job.text("nnodes") not in ("", "0", "1")
 
 
@@ -209,10 +212,10 @@ def _topology(conf: Conf, files: Files, gaps: list[Gap]) -> Path | None:
     return None
 
 
-def _laid_out(path: Path, machine: Machine, gaps: list[Gap], notes: list[str]) -> tuple[str, str]:
+def _laid_out(path: Path, cluster: SiteNodes, gaps: list[Gap], notes: list[str]) -> tuple[str, str]:
     """Return name and text of a topology file, and note what Slurm would only warn of."""
     text = read_text(path)
-    layout = read_layout(text, path.name, [node.name for node in machine.nodes])
+    layout = read_layout(text, path.name, [node.name for node in cluster.nodes])
     notes += layout.notes
     if layout.lone:
         name = f"{counted(len(layout.lone), 'node')} in no switch: {brief(compress(layout.lone))}"
@@ -223,7 +226,7 @@ def _laid_out(path: Path, machine: Machine, gaps: list[Gap], notes: list[str]) -
                 _is_wide,
             )
         )
-    optional = "topooptional" in (word.lower() for word in machine.conf.words("TopologyParam"))
+    optional = "topooptional" in (word.lower() for word in cluster.conf.words("TopologyParam"))
     if len(layout.roots) > 1 and optional:
         # Slurm minds switches only for jobs that ask for it: the others may span all.
         title = "above-all"
@@ -240,10 +243,10 @@ def _laid_out(path: Path, machine: Machine, gaps: list[Gap], notes: list[str]) -
     return path.name, text
 
 
-def _policy(conf: Conf, files: Files, notes: list[str]) -> Imported:
+def _policy(conf: Conf, files: Files, notes: list[str]) -> ImportedPolicy:
     qos = read_qos(files.qos) if files.qos else {}
     associations, is_tree = read_associations(files.assoc) if files.assoc else ((), True)
-    if not is_tree and len({one.account for one in associations}) > 2:
+    if not is_tree and len({assoc.account for assoc in associations}) > 2:
         notes.append(
             "accounts: all are placed below the root, because the table has neither ParentName nor"
             " indentation; use sacctmgr -P show assoc tree, or format=...,ParentName"
@@ -251,12 +254,12 @@ def _policy(conf: Conf, files: Files, notes: list[str]) -> Imported:
     if files.sshare:
         associations = with_usage(associations, files.sshare)
     imported = policy_of(conf, qos, associations)
-    imported.lost_of_qos = lost_of_qos(files.qos) if files.qos else []
-    imported.lost_of_associations = lost_of_associations(files.assoc) if files.assoc else []
+    imported.ignored += ignored_of_qos(files.qos) if files.qos else ()
+    imported.ignored += ignored_of_associations(files.assoc) if files.assoc else ()
     return imported
 
 
-def _checked(name: str, texts: dict[str, str]) -> tuple[System, Policy]:
+def _checked(name: str, texts: dict[str, str]) -> tuple[System, SlurmPolicy]:
     """Check the files by reading them with their later readers."""
     with tempfile.TemporaryDirectory() as folder:
         for file, text in texts.items():

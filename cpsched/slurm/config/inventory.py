@@ -1,5 +1,5 @@
 """
-Every key that Slurm 25.11 knows, and what becomes of it here.
+Every key that Slurm 25.11 knows, and its treatment here.
 
 A key is modelled, or irrelevant for when and where jobs start (with the reason), or reported (with
 what is simulated instead). A key that is in no list is reported as unknown.
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Fate(Enum):
-    """What becomes of a key."""
+    """The treatment of a key."""
 
     MODELLED = "modelled"
     IRRELEVANT = "irrelevant"
@@ -30,7 +30,7 @@ class Fate(Enum):
 
 class Treatment(NamedTuple):
     """
-    What becomes of a key, and why.
+    The treatment of a key, and its reason.
 
     Attributes
     ----------
@@ -82,8 +82,8 @@ class Inventory:
         for why, names in self.irrelevant.items():
             for name in names.split():
                 self._add(name, Treatment(Fate.IRRELEVANT, why))
-        for name, told in self.reported.items():
-            instead, *off = (told,) if isinstance(told, str) else told
+        for name, entry in self.reported.items():
+            instead, *off = (entry,) if isinstance(entry, str) else entry
             self._add(name, Treatment(Fate.REPORTED, instead, tuple(off)))
 
     def _add(self, name: str, treatment: Treatment) -> None:
@@ -93,11 +93,11 @@ class Inventory:
         self._known[key], self.names[key] = treatment, name
 
     def of(self, key: str) -> Treatment:
-        """Return what becomes of a key, in any case."""
+        """Return the treatment of a key, which may be in any case."""
         return self._known.get(key.lower(), UNKNOWN)
 
     def is_lost(self, key: str, value: str) -> bool:
-        """Tell whether a value of a key has no effect although it should have one."""
+        """Return whether a value of a key has no effect although it should have one."""
         treatment = self.of(key)
         if treatment.fate in (Fate.MODELLED, Fate.IRRELEVANT):
             return False
@@ -206,8 +206,8 @@ SLURM_CONF = Inventory(
         "OverTimeLimit": "jobs end at their limit",
         "PowerPlugin": ("power is not limited", "power/none"),
         "PrioritySiteFactorPlugin": ("priorities have no site factor", "site_factor/none"),
-        "Prolog": "takes no time; cpsched slurm fidelity measures the lag of starts",
-        "PrologSlurmctld": "takes no time; cpsched slurm fidelity measures the lag of starts",
+        "Prolog": "takes no time; cpsched validate measures the lag of starts",
+        "PrologSlurmctld": "takes no time; cpsched validate measures the lag of starts",
         "RequeueExit": "no job is requeued for its exit code",
         "RequeueExitHold": "no job is requeued for its exit code",
         "ResvEpilog": "takes no time",
@@ -338,7 +338,7 @@ WORDS: Mapping[str, Inventory] = {
         irrelevant={
             "how messages travel and ranks are numbered": """
                 BlockAsNodeRank RoutePart RouteTree SwitchAsNodeRank
-            """,
+            """
         },
         reported={
             "Dragonfly": "jobs are put together as in a tree",
@@ -378,10 +378,7 @@ WORDS: Mapping[str, Inventory] = {
     ),
     "AccountingStorageEnforce": Inventory(
         modelled="all associations limits none qos safe 0 1 2",
-        irrelevant={
-            "what is recorded": "nojobs nosteps",
-            _AT_SUBMISSION: "wckeys 4",
-        },
+        irrelevant={"what is recorded": "nojobs nosteps", _AT_SUBMISSION: "wckeys 4"},
     ),
 }
 
@@ -456,10 +453,7 @@ PARTITION = Inventory(
 #: Keys of ``scontrol show reservation``.
 RESERVATION = Inventory(
     modelled="ReservationName StartTime EndTime Nodes Users Accounts Flags",
-    irrelevant={
-        "follows from others": "Duration NodeCnt CoreCnt TRES State",
-        "a text": "Comment",
-    },
+    irrelevant={"follows from others": "Duration NodeCnt CoreCnt TRES State", "a text": "Comment"},
     reported={
         "AllowedPartitions": "jobs of any partition may name it",
         "BurstBuffer": "no burst buffers are kept",
@@ -481,7 +475,7 @@ RESERVATION_FLAGS = Inventory(
             ALL_NODES ANY_NODES FORCE_START IGNORE_JOBS IGNORE_RUNNING MAINT NO_IGNORE_JOBS OVERLAP
             PART_NODES SPEC_NODES USER_DELETE NO_HOLD_JOBS NO_HOLD_JOBS_AFTER
             NO_HOLD_JOBS_AFTER_END
-        """,
+        """
     },
     reported={
         "DAILY": "it takes place once",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from cpsched.slurm.dispatch.policy import Key
+    from cpsched.slurm.dispatch.policy import PolicyKey
 
 T = TypeVar("T")
 _PAIR = re.compile(r'([A-Za-z_][\w./-]*?)\s*[-+*/]?=[ \t]*(?:"([^"]*)"|(\S*))(?=\s|$)')
@@ -31,7 +31,7 @@ _COMMENT = re.compile(r"(?<!\\)#.*")
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class Setting:
     """A value and its place in a file."""
 
     text: str
@@ -55,7 +55,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ConfigLine:
     """
     A line that describes nodes, a partition or similar.
 
@@ -67,8 +67,8 @@ class Entry:
         By key in lower case, defaults included.
     """
 
-    name: Value
-    values: Mapping[str, Value] = field(default_factory=dict)
+    name: Setting
+    values: Mapping[str, Setting] = field(default_factory=dict)
     #: Texts that say nothing.
     nothing: ClassVar[tuple[str, ...]] = ("(null)", "N/A", "")
 
@@ -87,8 +87,8 @@ class Entry:
         """Whether a value is YES; it is not if nothing is said."""
         return bool(self.text(key)) and self.values[key.lower()].read(quantities.flag)
 
-    def value(self, key: Key) -> Any:
-        """Return what a key of a policy stands for, :data:`ABSENT` if it is empty or missing."""
+    def value(self, key: PolicyKey) -> Any:
+        """Return the value of a key of a policy, :data:`ABSENT` if it is empty or missing."""
         value = self.values.get(key.name.lower())
         if value is None or value.text in self.nothing:
             return ABSENT
@@ -99,13 +99,26 @@ class Entry:
         return hosts(self.name if key is None else self.values[key.lower()])
 
 
-def hosts(value: Value) -> tuple[str, ...]:
+def hosts(value: Setting) -> tuple[str, ...]:
     """Return the names that a list of hosts stands for."""
     return value.read(lambda text: tuple(expand(text.strip(), MAX_NODES)))
 
 
-def read_text(path: Path) -> str:
+@dataclass(frozen=True, slots=True)
+class Output:
+    """The output of a command, in place of a file: the name that messages give it, and the text."""
+
+    name: str
+    text: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def read_text(path: Path | Output) -> str:
     """Return the text of a configuration file; bytes that are not UTF-8 can only be in comments."""
+    if isinstance(path, Output):
+        return path.text
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
@@ -115,29 +128,29 @@ def read_text(path: Path) -> str:
 
 def logical_lines(text: str) -> Iterator[tuple[int, str]]:
     """Yield lines that are not empty, with their numbers from 1 on, without comments."""
-    held, first = "", 0
+    pending, first = "", 0
     for number, raw in enumerate(text.splitlines(), start=1):
         content = _COMMENT.sub("", raw).replace("\\#", "#").rstrip()
-        first = first if held else number
-        held += content.removesuffix("\\")
+        first = first if pending else number
+        pending += content.removesuffix("\\")
         if content.endswith("\\"):
             continue
-        if held.strip():
-            yield first, held.strip()
-        held = ""
-    if held.strip():
-        yield first, held.strip()
+        if pending.strip():
+            yield first, pending.strip()
+        pending = ""
+    if pending.strip():
+        yield first, pending.strip()
 
 
 def pairs(
     content: str, where: str, line: int, note: Callable[[str], None] | None = None
-) -> dict[str, Value]:
+) -> dict[str, Setting]:
     """
     Return the pairs of a line, by name in lower case.
 
     Of a key that is given twice the last value counts, as in Slurm; ``note`` is told so.
     """
-    found: dict[str, Value] = {}
+    values: dict[str, Setting] = {}
     at = 0
     while at < len(content):
         match = _PAIR.match(content, at)
@@ -145,16 +158,16 @@ def pairs(
             shown = content[at : at + 40]
             raise ConfigError(f"{shown!r} is not of the form Name=value", where=where, line=line)
         name, quoted, plain = match.groups()
-        value = Value(plain if quoted is None else quoted, name, where, line)
-        if name.lower() in found and note is not None:
-            note(given_twice(found[name.lower()], value))
-        found[name.lower()] = value
+        value = Setting(plain if quoted is None else quoted, name, where, line)
+        if name.lower() in values and note is not None:
+            note(given_twice(values[name.lower()], value))
+        values[name.lower()] = value
         at = match.end() + len(content[match.end() :]) - len(content[match.end() :].lstrip())
-    return found
+    return values
 
 
-def given_twice(first: Value, last: Value) -> str:
-    """Say that a key is given twice and which value counts."""
+def given_twice(first: Setting, last: Setting) -> str:
+    """Return that a key is given twice and which value counts."""
     if (first.where, first.line) == (last.where, last.line):
         before = "twice on the line"
     elif first.where == last.where:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cpsched.slurm.config.inventory import WORDS
-from cpsched.slurm.config.lines import Entry
+from cpsched.slurm.config.lines import ConfigLine
 from cpsched.slurm.dispatch.parameters import PARAMETERS
 from cpsched.slurm.dispatch.policy import (
     ABSENT,
@@ -16,9 +16,9 @@ from cpsched.slurm.dispatch.policy import (
     RESERVATIONS,
     Association,
     Partition,
-    Policy,
     Qos,
-    Reservation,
+    SlurmPolicy,
+    SlurmReservation,
 )
 from cpsched.slurm.dispatch.values import FLAG, TIME, names
 from cpsched.util.slurm_quantities import flag, seconds, whole_minutes
@@ -26,11 +26,11 @@ from cpsched.util.slurm_quantities import flag, seconds, whole_minutes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from cpsched.slurm.config.accounts import Lost
+    from cpsched.slurm.config.accounts import IgnoredCell
     from cpsched.slurm.config.conf import Conf
-    from cpsched.slurm.config.lines import Value
+    from cpsched.slurm.config.lines import Setting
     from cpsched.slurm.dispatch.parameters import Parameter
-    from cpsched.slurm.dispatch.policy import Key
+    from cpsched.slurm.dispatch.policy import PolicyKey
 
 _ALL = ("ALL", "(NULL)", "N/A", "NONE", "")
 _LICENSE = re.compile(r"([^:=*,]+?)(?:[:=*]([0-9]+))?")
@@ -66,7 +66,7 @@ _DIGITS = re.compile(r"\s*([+-]?[0-9]+)(.*)")
 
 
 @dataclass(slots=True)
-class Imported:
+class ImportedPolicy:
     """
     A policy, and what of the configuration is not in it.
 
@@ -76,51 +76,52 @@ class Imported:
         Values of parameters with a choice of values, where they are not modelled, by the parameter.
     undescribed
         QOS that something names and nothing describes, with what names them.
-    lost_of_qos, lost_of_associations
+    ignored
         Cells of tables of sacctmgr that no reader takes.
     notes
         What was taken in another way than it may look, one sentence each.
     """
 
-    policy: Policy
+    policy: SlurmPolicy
     words: dict[str, list[str]] = field(default_factory=dict)
     undescribed: list[str] = field(default_factory=list)
-    lost_of_qos: list[Lost] = field(default_factory=list)
-    lost_of_associations: list[Lost] = field(default_factory=list)
+    ignored: list[IgnoredCell] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
-def policy_of(conf: Conf, qos: Mapping[str, Qos], associations: Sequence[Association]) -> Imported:
+def policy_of(
+    conf: Conf, qos: Mapping[str, Qos], associations: Sequence[Association]
+) -> ImportedPolicy:
     """Return the policy that a configuration describes."""
-    found = Imported(Policy())
-    parameters = _parameters(conf, found)
+    imported = ImportedPolicy(SlurmPolicy())
+    parameters = _parameters(conf, imported)
     partitions = {
-        name: replace(one, name=name)
-        for entry in conf.partitions
-        if (one := _partition(entry))
-        for name in entry.name.text.split(",")
+        name: replace(partition, name=name)
+        for partition in map(_partition, conf.partitions)
+        for name in partition.name.split(",")
     }
-    qos = _described(qos, partitions.values(), associations, found)
-    found.policy = Policy(
+    reservations = filter(None, map(_reservation, conf.reservations))
+    qos = _described(qos, partitions.values(), associations, imported)
+    imported.policy = SlurmPolicy(
         parameters=parameters,
         partitions=partitions,
         qos=qos,
         associations=_rooted(associations),
-        reservations={one.name: one for one in map(_reservation, conf.reservations) if one},
+        reservations={reservation.name: reservation for reservation in reservations},
         licenses=_licenses(conf),
     )
-    return found
+    return imported
 
 
-def _parameters(conf: Conf, found: Imported) -> dict[str, object]:
+def _parameters(conf: Conf, imported: ImportedPolicy) -> dict[str, object]:
     """Return the values of parameters that are modelled."""
     parameters: dict[str, object] = {}
     for name, parameter in PARAMETERS.items():
         if not parameter.scheduler and conf.text(name):
-            _read(parameter, conf.parameters[name.lower()], parameters, found)
+            _read(parameter, conf.parameters[name.lower()], parameters, imported)
     # Slurm enforces nothing unless it is told to.
     parameters.setdefault("AccountingStorageEnforce", frozenset({"none"}))
-    known = {name.lower(): one for name, one in PARAMETERS.items() if one.scheduler}
+    known = {name.lower(): entry for name, entry in PARAMETERS.items() if entry.scheduler}
     for title, renamed in ((_SCHEDULER, _RENAMED), (_PREEMPT, _OLDER)):
         for word in conf.words(title):
             key, _, text = word.partition("=")
@@ -129,13 +130,15 @@ def _parameters(conf: Conf, found: Imported) -> dict[str, object]:
                 value = replace(
                     conf.parameters[title.lower()], text=text.strip(), key=f"{title} {key}"
                 )
-                taken = _as_slurm_reads(known[key], value, found)
+                taken = _as_slurm_reads(known[key], value, imported)
                 if taken is not None:
-                    _read(known[key], taken, parameters, found)
+                    _read(known[key], taken, parameters, imported)
     return parameters
 
 
-def _as_slurm_reads(parameter: Parameter, value: Value, found: Imported) -> Value | None:
+def _as_slurm_reads(
+    parameter: Parameter, value: Setting, imported: ImportedPolicy
+) -> Setting | None:
     """
     Return the value of a word as Slurm takes it; None if it keeps its default.
 
@@ -143,7 +146,7 @@ def _as_slurm_reads(parameter: Parameter, value: Value, found: Imported) -> Valu
     """
     if parameter.kind is FLAG:
         if value.text and not value.read(parameter.kind.read):
-            found.notes.append(
+            imported.notes.append(
                 f"{value.key}={value.text} is on: Slurm looks for the word alone, not for a value"
             )
         return replace(value, text="yes")
@@ -151,10 +154,12 @@ def _as_slurm_reads(parameter: Parameter, value: Value, found: Imported) -> Valu
     if match is None:
         return value
     if match[2]:
-        found.notes.append(f"{value.key}={value.text} is {match[1]}: Slurm reads the digits alone")
+        imported.notes.append(
+            f"{value.key}={value.text} is {match[1]}: Slurm reads the digits alone"
+        )
     number = int(match[1])
     if not _is_within(parameter, number):
-        found.notes.append(
+        imported.notes.append(
             f"{value.key}={value.text} is out of bounds: Slurm keeps its default,"
             f" {parameter.default}"
         )
@@ -163,17 +168,17 @@ def _as_slurm_reads(parameter: Parameter, value: Value, found: Imported) -> Valu
 
 
 def _is_within(parameter: Parameter, number: int) -> bool:
-    """Tell whether Slurm takes a number, which is -1 where that switches something off."""
+    """Return whether Slurm takes a number, which is -1 where that switches something off."""
     try:
         parameter.kind.read(str(number))
     except ValueError:
         return False
-    least, most = _RANGES.get(parameter.name, (number, number))
-    return least <= number <= most or number == -1
+    least, largest = _RANGES.get(parameter.name, (number, number))
+    return least <= number <= largest or number == -1
 
 
 def _read(
-    parameter: Parameter, value: Value, parameters: dict[str, object], found: Imported
+    parameter: Parameter, value: Setting, parameters: dict[str, object], imported: ImportedPolicy
 ) -> None:
     """Read a value; choices that are not modelled are noted, not refused."""
     text = value.text
@@ -183,7 +188,7 @@ def _read(
         words = [same.get(word.lower(), word) for word in names(text)]
         unknown = [word for word in words if word.lower() not in known]
         if unknown and parameter.name not in WORDS:
-            found.words.setdefault(parameter.name, []).extend(unknown)
+            imported.words.setdefault(parameter.name, []).extend(unknown)
         text = ",".join(dict.fromkeys(word for word in words if word not in unknown))
         if not text:
             return
@@ -193,21 +198,23 @@ def _read(
 
 
 def _reader(parameter: Parameter) -> Callable[[str], Any]:
-    """Return what reads a value of slurm.conf, which takes less than a policy file."""
+    """Return the reader of a value of slurm.conf, which takes less than a policy file."""
     if parameter.kind is TIME:
         return seconds if parameter.name == "PreemptExemptTime" else whole_minutes
     return flag if parameter.kind is FLAG and not parameter.scheduler else parameter.kind.read
 
 
-def _partition(entry: Entry) -> Partition:
+def _partition(entry: ConfigLine) -> Partition:
     if not entry.text("PriorityJobFactor") and entry.text("Priority"):
-        entry = Entry(entry.name, {**entry.values, "priorityjobfactor": entry.values["priority"]})
-    found: Partition = PARTITIONS.make(partial(_value, entry))
-    return found
+        entry = ConfigLine(
+            entry.name, {**entry.values, "priorityjobfactor": entry.values["priority"]}
+        )
+    partition: Partition = PARTITIONS.make(partial(_value, entry))
+    return partition
 
 
-def _value(entry: Entry, key: Key) -> Any:
-    """Return what a key of an entry stands for; names are none for ``ALL``."""
+def _value(entry: ConfigLine, key: PolicyKey) -> Any:
+    """Return the value of a key of an entry; names are none for ``ALL``."""
     if key.field == "name":
         return entry.name.text
     of_all = entry.text(key.name).upper() in _ALL
@@ -221,7 +228,7 @@ def _described(
     qos: Mapping[str, Qos],
     partitions: Iterable[Partition],
     associations: Iterable[Association],
-    found: Imported,
+    imported: ImportedPolicy,
 ) -> dict[str, Qos]:
     """Return the QOS, with those without limits that are named and not described."""
     described = dict(qos)
@@ -229,13 +236,13 @@ def _described(
     for partition in partitions:
         for name in (partition.qos, *partition.allow_qos, *partition.deny_qos):
             named.setdefault(name, f"partition {partition.name}")
-    for one in associations:
-        for name in (*one.qos, one.default_qos):
-            named.setdefault(name, f"account {one.account}")
+    for assoc in associations:
+        for name in (*assoc.qos, assoc.default_qos):
+            named.setdefault(name, f"account {assoc.account}")
     for name, where in named.items():
         if name and name not in described:
             described[name] = Qos(name=name)
-            found.undescribed.append(f"{name} ({where})")
+            imported.undescribed.append(f"{name} ({where})")
     return described
 
 
@@ -243,9 +250,13 @@ def _rooted(associations: Sequence[Association]) -> tuple[Association, ...]:
     """Return associations whose accounts and parents are all there."""
     if not associations:
         return ()
-    accounts = {one.account for one in associations if not one.user}
+    accounts = {assoc.account for assoc in associations if not assoc.user}
     needed = dict.fromkeys(
-        ("root", *(one.account for one in associations), *(one.parent for one in associations))
+        (
+            "root",
+            *(assoc.account for assoc in associations),
+            *(assoc.parent for assoc in associations),
+        )
     )
     made = tuple(
         Association(account=name, parent="" if name == "root" else "root")
@@ -255,12 +266,12 @@ def _rooted(associations: Sequence[Association]) -> tuple[Association, ...]:
     return (*made, *associations)
 
 
-def _reservation(entry: Entry) -> Reservation | None:
+def _reservation(entry: ConfigLine) -> SlurmReservation | None:
     """Return a reservation of nodes; None of one of licences alone."""
     if not entry.text("Nodes"):
         return None
-    found: Reservation = RESERVATIONS.make(partial(_value, entry))
-    return found
+    reservation: SlurmReservation = RESERVATIONS.make(partial(_value, entry))
+    return reservation
 
 
 def _licenses(conf: Conf) -> dict[str, int]:

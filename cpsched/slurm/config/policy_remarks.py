@@ -1,4 +1,4 @@
-"""What a Slurm policy does not know about a job log, in sentences."""
+"""The parts of a Slurm policy without effect, and of a job log unknown to it, in sentences."""
 
 from __future__ import annotations
 
@@ -7,42 +7,55 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.metrics.rejections import core_time
-from cpsched.slurm.config.without_effect import without_effect
+from cpsched.slurm.config.inventory import (
+    QOS_FLAGS,
+    RESERVATION_FLAGS,
+    SCHEDULER,
+    SLURM_CONF,
+    UNENFORCED,
+    WORDS,
+    Fate,
+)
+from cpsched.slurm.dispatch.parameters import PARAMETERS
+from cpsched.slurm.dispatch.policy import LIMITS
+from cpsched.slurm.dispatch.tres import uncounted
+from cpsched.slurm.dispatch.values import TRES
 from cpsched.util.words import brief, counted, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Iterator
+    from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 
     from cpsched.model.system import System
     from cpsched.model.workload import Labels, Workload
-    from cpsched.slurm.dispatch.policy import Policy
+    from cpsched.slurm.config.inventory import Inventory
+    from cpsched.slurm.dispatch.policy import SlurmPolicy
 
 #: Preemption modes after which a job continues or restarts later.
 _AGAIN = ("REQUEUE", "SUSPEND")
 
 
-def remarks(policy: Policy, system: System, workload: Workload) -> list[str]:
+def remarks(policy: SlurmPolicy, system: System, workload: Workload) -> list[str]:
     """Return remarks to read before a log is simulated under a policy, in sentences."""
     return [
         *_unknown(policy, system, workload),
         *ignored(workload, "reservation", policy.reservations, "run on any nodes, at any time"),
         *ignored(workload, "licenses", policy.licenses, "do not wait for them"),
-        *_without_effect(policy, system),
+        *_ignored_settings(policy, system),
         *_preemption(policy, system, workload),
     ]
 
 
-def _without_effect(policy: Policy, system: System) -> Iterator[str]:
+def _ignored_settings(policy: SlurmPolicy, system: System) -> Iterator[str]:
     """Name the settings that no simulation follows."""
     if names := without_effect(policy, system.resources):
         listed = brief(", ".join(names), 200)
         yield f"The policy has {counted(len(names), 'setting')} without effect: {listed}."
 
 
-def _unknown(policy: Policy, system: System, workload: Workload) -> Iterator[str]:
-    """Name the users, QOS and partitions that the policy or the machine does not have."""
+def _unknown(policy: SlurmPolicy, system: System, workload: Workload) -> Iterator[str]:
+    """Name the users, QOS and partitions that the policy or the system does not have."""
     strange: dict[str, Collection[str]] = {}
-    if pairs := {(one.account, one.user) for one in policy.associations if one.user}:
+    if pairs := {(assoc.account, assoc.user) for assoc in policy.associations if assoc.user}:
         used = set(zip(workload.group.decode(), workload.user.decode(), strict=True))
         strange["users with their accounts"] = {
             user for account, user in used if user and (account or "", user) not in pairs
@@ -54,22 +67,22 @@ def _unknown(policy: Policy, system: System, workload: Workload) -> Iterator[str
     ):
         named = filter(None, set(column.decode()) if known else ())
         strange[what] = [name for name in named if known.keys().isdisjoint(name.split(","))]
-    told = [
+    parts = [
         f"{what} ({brief(', '.join(sorted(names)), 60)})"
         for what, names in strange.items()
         if names
     ]
-    if told:
+    if parts:
         yield (
-            f"Not in the policy or system file: {'; '.join(told)}."
+            f"Not in the policy or system file: {'; '.join(parts)}."
             " Their jobs have no shares and no limits of their own. Is this the log of another"
             " site?"
         )
 
 
-def _preemption(policy: Policy, system: System, workload: Workload) -> Iterator[str]:
-    """Say if the policy preempts jobs by what no job of the log may."""
-    modes = {*policy["PreemptMode"], *(one.preempt_mode for one in policy.qos.values())}
+def _preemption(policy: SlurmPolicy, system: System, workload: Workload) -> Iterator[str]:
+    """Return if the policy preempts jobs by what no job of the log may."""
+    modes = {*policy["PreemptMode"], *(qos.preempt_mode for qos in policy.qos.values())}
     modes |= {queue.preempt.name for queue in system.queues.values()}
     if policy["PreemptType"] == "preempt/none" or modes.isdisjoint(_AGAIN):
         return
@@ -120,3 +133,51 @@ def _names_in(text: str) -> Iterator[str]:
         name = part.strip().partition(":")[0]
         if name:
             yield name
+
+
+def without_effect(policy: SlurmPolicy, resources: Sequence[str]) -> list[str]:
+    """
+    Return what of a policy has no effect in a simulation, as the file has it.
+
+    Parameters
+    ----------
+    resources
+        Those of the system, as it names them.
+    """
+    names = (*_parameters(policy), *_flags(policy), *_limits(policy, resources))
+    return list(dict.fromkeys(names))
+
+
+def _parameters(policy: SlurmPolicy) -> Iterator[str]:
+    for name, value in policy.parameters.items():
+        parameter = PARAMETERS[name]
+        if name in WORDS:
+            words = value if isinstance(value, frozenset) else ()
+            yield from (f"{name}={word}" for word in _lost(sorted(words), WORDS[name]))
+        elif value != parameter.default:
+            inventory = SCHEDULER if parameter.scheduler else SLURM_CONF
+            if inventory.of(name).fate is Fate.REPORTED:
+                yield name
+
+
+def _flags(policy: SlurmPolicy) -> Iterator[str]:
+    for kind, entries, inventory in (
+        ("QOS", policy.qos.values(), QOS_FLAGS),
+        ("reservation", policy.reservations.values(), RESERVATION_FLAGS),
+    ):
+        for entry in entries:
+            for flag in _lost(sorted(entry.flags), inventory):
+                yield f"{flag} of {kind} {entry.name}"
+
+
+def _lost(words: Iterable[str], inventory: Inventory) -> list[str]:
+    return [word for word in words if word and inventory.is_lost(word, "yes")]
+
+
+def _limits(policy: SlurmPolicy, resources: Sequence[str]) -> Iterator[str]:
+    for limits in policy.limits():
+        for name, value in limits.items():
+            if name in UNENFORCED:
+                yield name
+            elif LIMITS[name] is TRES:
+                yield from (f"{name} of {tres}" for tres in uncounted(value, resources))

@@ -4,9 +4,9 @@ Slurm's ``topology.conf``: switches or blocks, and the nodes below them.
 The format is that of topology.conf(5). Read are ``SwitchName=`` with ``Nodes=`` or ``Switches=``,
 ``BlockName=`` with ``Nodes=``, and ``BlockSizes=``.
 
-What Slurm only warns of (``src/plugins/topology/tree/switch_record.c``) is noted and read: nodes in
-no switch, names that are no nodes, a node in two switches, and trees that do not meet. Of several
-trees Slurm gives no job nodes of two.
+Contents of which Slurm only warns (``src/plugins/topology/tree/switch_record.c``) are noted and
+read: nodes in no switch, names that are no nodes, a node in two switches, and trees that do not
+meet. Slurm gives no job nodes of two trees.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 
 from cpsched.errors import ConfigError, did_you_mean
 from cpsched.model.topology import Topology, TopologyKind
-from cpsched.slurm.config.lines import Value, hosts, logical_lines, pairs
+from cpsched.slurm.config.lines import Setting, hosts, logical_lines, pairs
 from cpsched.util.documents import read_text
 from cpsched.util.node_lists import compress
 from cpsched.util.words import brief
@@ -37,10 +37,10 @@ _NEEDED = {"tree": "either Nodes or Switches", "block": "Nodes"}
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class Switch:
     """A switch or a block."""
 
-    name: Value
+    name: Setting
     nodes: tuple[str, ...] = ()
     children: tuple[str, ...] = ()
 
@@ -50,16 +50,17 @@ class Unit:
         return ConfigError(message, where=at.where, line=at.line, key=at.text)
 
 
-class _Found(NamedTuple):
-    """What one file says: its units by name in file order, and the sizes of blocks if any."""
+class _TopologyConf(NamedTuple):
+    """The contents of a file: its type, its units by name in file order, and sizes of blocks."""
 
     where: str
-    units: dict[str, Unit]
+    kind: str
+    units: dict[str, Switch]
     sizes: tuple[int, ...]
     notes: list[str]
 
 
-class Layout(NamedTuple):
+class NodeLayout(NamedTuple):
     """
     The order of nodes along a topology, and the topology.
 
@@ -88,7 +89,7 @@ class Layout(NamedTuple):
 
 
 class SlurmTopologyFiles:
-    """What the key ``slurm`` of a system file's ``[topology]`` names: a file of Slurm's."""
+    """Reader of the file of Slurm that a system file's key ``slurm`` of ``[topology]`` names."""
 
     def read(self, file: Path, node_names: Sequence[str]) -> tuple[IntArray, Topology]:
         """
@@ -103,7 +104,7 @@ class SlurmTopologyFiles:
         return layout.order, layout.topology
 
 
-def read_layout(text: str, where: str, node_names: Sequence[str]) -> Layout:
+def read_layout(text: str, where: str, node_names: Sequence[str]) -> NodeLayout:
     """
     Return how a ``topology.conf`` lays nodes out.
 
@@ -112,15 +113,16 @@ def read_layout(text: str, where: str, node_names: Sequence[str]) -> Layout:
     ConfigError
         As :meth:`SlurmTopologyFiles.read`.
     """
-    kind, found = _units(text, where)
-    highest = [unit.name.text for unit in _roots(found)] if kind == "tree" else []
-    units, lone = _known(found, node_names)
-    found = found._replace(units=units)
-    roots: list[Unit] = []
+    conf = _read(text, where)
+    highest = [unit.name.text for unit in _roots(conf.units)] if conf.kind == "tree" else []
+    units, lone = _known(conf, node_names)
+    roots: list[Switch] = []
     flattened = False
-    if kind == "tree":
-        roots = [units[name] for name in highest if _nodes_below(found, units[name])]
-        trees = [_tree(found, root) for root in roots]
+    if conf.kind == "tree":
+        # Switches without nodes below them are left out.
+        by_root = {name: _tree(units, units[name]) for name in highest}
+        trees = [tree for tree in by_root.values() if tree[0]]
+        roots = [units[name] for name, tree in by_root.items() if tree[0]]
         heights = [len(levels) for _, levels in trees]
         apart = len(roots) > 1 or (bool(lone) and not roots[0].children)
         # Of trees that do not meet no job has two: they are the groups, whatever is inside them.
@@ -135,27 +137,26 @@ def read_layout(text: str, where: str, node_names: Sequence[str]) -> Layout:
         leaves = [leaf for own, _ in trees for leaf in own]
     else:
         apart = False
-        leaves, levels = _blocks(found)
+        leaves, levels = _blocks(units, conf.sizes)
     levels = [[*sizes, *[1] * len(lone)] for sizes in levels]
     position = {name: at for at, name in enumerate(node_names)}
     names = [node for leaf in leaves for node in leaf.nodes] + list(lone)
     topology = Topology(
         len(node_names),
-        kind=TopologyKind(kind),
+        kind=TopologyKind(conf.kind),
         group_sizes=tuple(map(tuple, levels)),
         apart=apart,
     )
     order = np.array([position[name] for name in names], dtype=np.int64)
     titles = tuple(root.name.text for root in roots)
-    return Layout(order, topology, lone, titles, flattened, found.notes)
+    return NodeLayout(order, topology, lone, titles, flattened, conf.notes)
 
 
 TOPOLOGY_FILES = SlurmTopologyFiles()
 
 
-def _units(text: str, where: str) -> tuple[str, _Found]:
-    """Return the type of a ``topology.conf``, and its switches or blocks."""
-    units: dict[str, Unit] = {}
+def _read(text: str, where: str) -> _TopologyConf:
+    units: dict[str, Switch] = {}
     sizes: tuple[int, ...] = ()
     notes: list[str] = []
     kind = ""
@@ -176,17 +177,17 @@ def _units(text: str, where: str) -> tuple[str, _Found]:
         if len(given) != 1 or not name.text:
             raise name.error(f"needs {_NEEDED[kind]}")
         names = hosts(entry[given[0]])
-        unit = Unit(name, names) if given == ["nodes"] else Unit(name, children=names)
+        unit = Switch(name, names) if given == ["nodes"] else Switch(name, children=names)
         if name.text in units:
             raise unit.error(f"is in the file already, on line {units[name.text].name.line}")
         units[name.text] = unit
     if not units:
         raise ConfigError("has neither a SwitchName nor a BlockName", where=where)
-    return kind, _Found(where, units, sizes, notes)
+    return _TopologyConf(where, kind, units, sizes, notes)
 
 
-def _type_of(entry: dict[str, Value], where: str, line: int) -> str:
-    """Return what type of topology a line is part of."""
+def _type_of(entry: dict[str, Setting], where: str, line: int) -> str:
+    """Return the type of topology that a line is part of."""
     for key, value in entry.items():
         if key not in map(str.lower, _KEYS):
             hint, keys = did_you_mean(value.key, _KEYS), ", ".join(_KEYS)
@@ -210,7 +211,9 @@ def _sizes(text: str) -> tuple[int, ...]:
     return sizes
 
 
-def _known(found: _Found, node_names: Sequence[str]) -> tuple[dict[str, Unit], tuple[str, ...]]:
+def _known(
+    conf: _TopologyConf, node_names: Sequence[str]
+) -> tuple[dict[str, Switch], tuple[str, ...]]:
     """
     Return the units with the nodes that there are, each in one of them, and the nodes in none.
 
@@ -220,11 +223,11 @@ def _known(found: _Found, node_names: Sequence[str]) -> tuple[dict[str, Unit], t
         If there is no node in any unit.
     """
     there = set(node_names)
-    owner: dict[str, Unit] = {}
+    owner: dict[str, Switch] = {}
     unknown: list[str] = []
     twice: list[str] = []
-    units: dict[str, Unit] = {}
-    for name, unit in found.units.items():
+    units: dict[str, Switch] = {}
+    for name, unit in conf.units.items():
         own = []
         for node in dict.fromkeys(unit.nodes):
             if node not in there:
@@ -237,52 +240,41 @@ def _known(found: _Found, node_names: Sequence[str]) -> tuple[dict[str, Unit], t
         units[name] = replace(unit, nodes=tuple(own))
     if not owner:
         message = "has none of the nodes that the system has"
-        raise ConfigError(message, where=found.where, key=next(iter(units.values())).name.key)
+        raise ConfigError(message, where=conf.where, key=next(iter(units.values())).name.key)
     if unknown:
         names = brief(compress(unknown))
-        found.notes.append(f"{found.where}: the system has no node {names}: left out")
+        conf.notes.append(f"{conf.where}: the system has no node {names}: left out")
     if twice:
-        found.notes.append(
-            f"{found.where}: nodes are in the first of several switches or blocks:"
+        conf.notes.append(
+            f"{conf.where}: nodes are in the first of several switches or blocks:"
             f" {brief(', '.join(twice))}"
         )
     return units, tuple(name for name in node_names if name not in owner)
 
 
-def _blocks(found: _Found) -> tuple[list[Unit], list[list[int]]]:
+def _blocks(
+    units: dict[str, Switch], sizes: tuple[int, ...]
+) -> tuple[list[Switch], list[list[int]]]:
     """Return the blocks, and the sizes of blocks and of the groups of blocks."""
-    blocks = [block for block in found.units.values() if block.nodes]
-    base = found.sizes[0] if found.sizes else 1
+    blocks = [block for block in units.values() if block.nodes]
+    base = sizes[0] if sizes else 1
     for block in blocks:
         if len(block.nodes) < base:
             raise block.error(f"has {len(block.nodes)} nodes, the base block size is {base}")
-    sizes = np.array([len(block.nodes) for block in blocks])
-    levels = [sizes]
-    levels.extend(
-        np.add.reduceat(sizes, range(0, len(sizes), size // base)) for size in found.sizes[1:]
-    )
+    nodes = np.array([len(block.nodes) for block in blocks])
+    levels = [nodes]
+    levels.extend(np.add.reduceat(nodes, range(0, len(nodes), size // base)) for size in sizes[1:])
     return blocks, [level.tolist() for level in levels]
 
 
-def _nodes_below(found: _Found, unit: Unit) -> bool:
-    """Tell whether there is a node below a switch."""
-    waiting = [unit]
-    while waiting:
-        own = waiting.pop()
-        if own.nodes:
-            return True
-        waiting.extend(found.units[child] for child in own.children)
-    return False
-
-
-def _tree(found: _Found, root: Unit) -> tuple[list[Unit], list[list[int]]]:
+def _tree(units: dict[str, Switch], root: Switch) -> tuple[list[Switch], list[list[int]]]:
     """Return the leaf switches depth-first, and the sizes of the switches of each level."""
-    leaves: list[Unit] = []
+    leaves: list[Switch] = []
     height: dict[str, int] = {}
     # Above each leaf, lowest first: heights and names of its switches.
     above: list[list[str]] = []
     path: list[str] = []
-    stack: list[tuple[Unit, bool]] = [(root, False)]
+    stack: list[tuple[Switch, bool]] = [(root, False)]
     while stack:
         unit, left = stack.pop()
         name = unit.name.text
@@ -297,7 +289,7 @@ def _tree(found: _Found, root: Unit) -> tuple[list[Unit], list[list[int]]]:
         else:
             path.append(name)
             stack.append((unit, True))
-            stack.extend((found.units[child], False) for child in reversed(unit.children))
+            stack.extend((units[child], False) for child in reversed(unit.children))
     levels = []
     for level in range(max(height[root.name.text], 1)):
         sizes: dict[str, int] = {}
@@ -309,26 +301,26 @@ def _tree(found: _Found, root: Unit) -> tuple[list[Unit], list[list[int]]]:
     return leaves, levels
 
 
-def _roots(found: _Found) -> list[Unit]:
+def _roots(units: dict[str, Switch]) -> list[Switch]:
     """Return the highest switches; every other one is below exactly one."""
-    parent: dict[str, Unit] = {}
-    for unit in found.units.values():
+    parent: dict[str, Switch] = {}
+    for unit in units.values():
         for child in unit.children:
-            if child not in found.units:
+            if child not in units:
                 raise unit.error(f"has a switch {child!r}, which the file does not describe")
             if child in parent:
                 raise unit.error(
-                    f"has a switch {child!r}, which is below {parent[child].name.text!r} too",
+                    f"has a switch {child!r}, which is below {parent[child].name.text!r} too"
                 )
             parent[child] = unit
-    roots = [unit for unit in found.units.values() if unit.name.text not in parent]
+    roots = [unit for unit in units.values() if unit.name.text not in parent]
     reached = set(roots)
     waiting = list(roots)
     while waiting:
-        below = [found.units[child] for child in waiting.pop().children]
+        below = [units[child] for child in waiting.pop().children]
         reached.update(below)
         waiting.extend(below)
-    lost = next((unit for unit in found.units.values() if unit not in reached), None)
+    lost = next((unit for unit in units.values() if unit not in reached), None)
     if lost is not None:
         raise lost.error("is below itself")
     return roots

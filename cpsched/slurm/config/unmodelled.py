@@ -1,5 +1,5 @@
 """
-What of a site's configuration no simulation here follows, by name, and the jobs it touches.
+The settings of a site's configuration that no simulation follows, and the jobs they touch.
 
 Each :class:`Gap` says what is simulated instead. Those that are about jobs have a test of a job,
 and with an accounting log are counted in jobs, core-hours and GPU-hours; a gap that only jobs show
@@ -18,7 +18,7 @@ from cpsched.errors import did_you_mean
 from cpsched.logs.sacct.as_json import json_rows
 from cpsched.logs.sacct.command import options_of
 from cpsched.logs.sacct.gaps import gaps_of
-from cpsched.logs.sacct.lines import Lines
+from cpsched.logs.sacct.lines import SacctLines
 from cpsched.logs.sacct.request import GRES
 from cpsched.slurm.config.inventory import (
     DOWN_NODES,
@@ -33,7 +33,7 @@ from cpsched.slurm.config.inventory import (
     WORDS,
     Fate,
 )
-from cpsched.slurm.config.machine import oversubscribe
+from cpsched.slurm.config.nodes import oversubscribe
 from cpsched.slurm.dispatch.parameters import PARAMETERS
 from cpsched.util.node_lists import compress
 from cpsched.util.slurm_quantities import amount, elapsed
@@ -46,8 +46,9 @@ if TYPE_CHECKING:
     from cpsched.errors import TraceError
     from cpsched.slurm.config.conf import Conf
     from cpsched.slurm.config.inventory import Inventory
-    from cpsched.slurm.config.machine import Machine
-    from cpsched.slurm.config.policy import Imported
+    from cpsched.slurm.config.lines import Setting
+    from cpsched.slurm.config.nodes import SiteNodes
+    from cpsched.slurm.config.policy import ImportedPolicy
 
 _COUNTED = re.compile(r"\*[0-9]|\[")
 _CPUS = re.compile(r"(?:^|,)cpu=([^,]+)")
@@ -56,8 +57,8 @@ _GPUS = re.compile(r"(?:^|,)gres/gpu(:[^=,]+)?=([^,]+)")
 _MIG = re.compile(r"[0-9]+g\.[0-9]+gb")
 
 
-class Job:
-    """A line of sacct, as gaps look at it."""
+class SacctJob:
+    """A line of sacct, as tests of gaps read it."""
 
     def __init__(self, values: Mapping[str, str]) -> None:
         self.values = values
@@ -84,8 +85,11 @@ class Job:
         asked = [self.text("reqtres"), self.options.get("gres", "")]
         asked += [f"gpu:{self.options[name]}" for name in named if name in self.options]
         items = ",".join(asked).replace("=", ":").split(",")
-        found = (match for item in items if (match := GRES.fullmatch(item)))
-        return frozenset(f"{one[1]}:{one[2]}".lower() if one[2] else one[1] for one in found)
+        matches = (match for item in items if (match := GRES.fullmatch(item)))
+        return frozenset(
+            f"{resource[1]}:{resource[2]}".lower() if resource[2] else resource[1]
+            for resource in matches
+        )
 
     @property
     def core_seconds(self) -> int:
@@ -97,10 +101,10 @@ class Job:
     @property
     def gpu_seconds(self) -> int:
         """GPUs it had times seconds; 0 where the columns do not say them."""
-        found = _GPUS.findall(self.text("alloctres") or self.text("reqtres"))
+        gpus = _GPUS.findall(self.text("alloctres") or self.text("reqtres"))
         # Types are part of the total, if that is given.
-        totals = [_or_none(amount, count) for kind, count in found if not kind]
-        return self._seconds * sum(totals or (_or_none(amount, count) for _, count in found))
+        totals = [_or_none(amount, count) for kind, count in gpus if not kind]
+        return self._seconds * sum(totals or (_or_none(amount, count) for _, count in gpus))
 
     @property
     def _seconds(self) -> int:
@@ -108,7 +112,7 @@ class Job:
 
 
 def _or_none(read: Callable[[str], int], text: str) -> int:
-    """Return what a column says, 0 where it is empty or cannot be read: the log's reader tells."""
+    """Return the number in a column, 0 where it is empty or unreadable: the log's reader tells."""
     try:
         return read(text)
     except ValueError:
@@ -134,12 +138,12 @@ class Gap:
 
     name: str
     instead: str
-    touches: Callable[[Job], bool] | None = None
+    touches: Callable[[SacctJob], bool] | None = None
     jobs: int = 0
     core_seconds: int = 0
     gpu_seconds: int = 0
 
-    def add(self, job: Job) -> None:
+    def add(self, job: SacctJob) -> None:
         """Count a job."""
         self.jobs += 1
         self.core_seconds += job.core_seconds
@@ -147,17 +151,17 @@ class Gap:
 
 
 @dataclass(slots=True)
-class Touched:
-    """A log, for shares of it: ``whole`` counts all of it."""
+class AffectedLog:
+    """A log, for shares of it: ``total`` counts all of it."""
 
-    whole: Gap = field(default_factory=lambda: Gap("", ""))
+    total: Gap = field(default_factory=lambda: Gap("", ""))
     bad: int = 0
     gaps: list[Gap] = field(default_factory=list)
 
 
 def count(
     log: Path, gaps: Iterable[Gap], hidden: Iterable[Gap], reservations: Container[str] = ()
-) -> Touched:
+) -> AffectedLog:
     """
     Count the jobs of a log that gaps touch; hidden gaps are listed if they touch any.
 
@@ -166,33 +170,33 @@ def count(
     reservations
         Names of those in the configuration: others are listed with their jobs.
     """
-    found = Touched()
+    affected = AffectedLog()
 
     def bad(_: TraceError) -> None:
-        found.bad += 1
+        affected.bad += 1
 
     shown, hidden = list(gaps), list(hidden)
     of_rows: dict[tuple[str, str], Gap] = {}
     # Steps are not jobs.
-    rows = json_rows(log) or Lines(log, bad).rows()
-    for job in (Job(row.values) for row in rows if not row.is_step):
-        found.whole.add(job)
+    rows = json_rows(log) or SacctLines(log, bad).rows()
+    for job in (SacctJob(row.values) for row in rows if not row.is_step):
+        affected.total.add(job)
         for gap in (*shown, *hidden):
             if gap.touches is not None and gap.touches(job):
                 gap.add(job)
         unknown = _unknown_reservations(job, reservations)
         for name, instead in (*gaps_of(job.values, job.options), *unknown):
-            gap = of_rows.setdefault((name, instead), Gap(name, instead, _counted))
-            gap.add(job)
+            # Each row says by itself whether it is touched.
+            of_rows.setdefault((name, instead), Gap(name, instead, bool)).add(job)
     listed = sorted(of_rows.values(), key=lambda gap: (-gap.jobs, gap.name))
-    found.gaps = [*shown, *(gap for gap in hidden if gap.jobs), *listed]
-    return found
+    affected.gaps = [*shown, *(gap for gap in hidden if gap.jobs), *listed]
+    return affected
 
 
-def of_site(machine: Machine, imported: Imported) -> list[Gap]:
-    """Return what of a configuration is not modelled."""
-    conf = machine.conf
-    gaps = [*_of_parameters(conf, imported), *_of_partitions(conf), *_of_nodes(machine)]
+def of_site(cluster: SiteNodes, imported: ImportedPolicy) -> list[Gap]:
+    """Return the settings of a configuration that are not modelled."""
+    conf = cluster.conf
+    gaps = [*_of_parameters(conf, imported), *_of_partitions(conf), *_of_nodes(cluster)]
     gaps += [*_of_lines(conf), *_of_reservations(conf)]
     if imported.undescribed:
         instead = "without limits and priority: they are named, but not described (--qos)"
@@ -200,20 +204,16 @@ def of_site(machine: Machine, imported: Imported) -> list[Gap]:
     return gaps
 
 
-def _of_parameters(conf: Conf, imported: Imported) -> Iterator[Gap]:
+def _of_parameters(conf: Conf, imported: ImportedPolicy) -> Iterator[Gap]:
     for name, words in imported.words.items():
         yield Gap(f"{name}={few(words)}", f"{PARAMETERS[name].default} instead")
     for name, inventory in WORDS.items():
         yield from of_words(name, conf.words(name), inventory)
-    for key, value in conf.parameters.items():
-        if SLURM_CONF.is_lost(key, value.text):
-            yield Gap(
-                f"{value.key}={brief(value.text)}", _instead(SLURM_CONF, key), _TOUCHES.get(key)
-            )
-    if conf.text("SuspendProgram") and conf.text("SuspendTime").lower() not in (
-        *NOTHING,
-        *NO_LIMIT,
-    ):
+    for value, instead in _ignored(conf.parameters, SLURM_CONF):
+        touches = _TOUCHES.get(value.key.lower())
+        yield Gap(f"{value.key}={brief(value.text)}", instead, touches)
+    never = (*NOTHING, *NO_LIMIT)
+    if conf.text("SuspendProgram") and conf.text("SuspendTime").lower() not in never:
         yield Gap("power saving (SuspendTime, ResumeTimeout)", "nodes are always on")
 
 
@@ -239,44 +239,48 @@ def of_words(
 
 
 def _instead(inventory: Inventory, key: str) -> str:
-    """Return what is simulated instead of a key; of an unknown one also what may be meant."""
+    """Return the simulated replacement of a key; of an unknown key also the closest match."""
     treatment = inventory.of(key)
     if treatment.fate is not Fate.UNKNOWN:
         return treatment.why
     return f"{treatment.why}{did_you_mean(key, inventory.names.values())}"
 
 
+def _ignored(values: Mapping[str, Setting], inventory: Inventory) -> Iterator[tuple[Setting, str]]:
+    """Yield the values of keys without effect, and what is simulated instead."""
+    for key, value in values.items():
+        if inventory.is_lost(key, value.text):
+            yield value, _instead(inventory, key)
+
+
 def _of_lines(conf: Conf) -> Iterator[Gap]:
     """Yield the keys of lines NodeSet and DownNodes without effect, and front ends."""
     for entries, inventory in ((conf.node_sets, NODE_SET), (conf.down_nodes, DOWN_NODES)):
         for entry in entries:
-            for key, value in entry.values.items():
-                if inventory.is_lost(key, value.text):
-                    name = f"{value.key}={value.text} of {entry.name.key} {entry.name.text}"
-                    yield Gap(name, _instead(inventory, key))
+            for value, instead in _ignored(entry.values, inventory):
+                name = f"{value.key}={value.text} of {entry.name.key} {entry.name.text}"
+                yield Gap(name, instead)
     if conf.front_ends:
         names = few(entry.name.text for entry in conf.front_ends)
         yield Gap(f"FrontendName={names}", SLURM_CONF.of("FrontendName").why)
 
 
 def _of_reservations(conf: Conf) -> Iterator[Gap]:
-    """Yield what reservations say and nothing follows."""
+    """Yield the keys and flags of reservations without effect."""
     for entry in conf.reservations:
         name = entry.name.text
-        touches = partial(_names_reservation, name)
+        touches = partial(lambda own, job: job.text("reservation") == own, name)
         if not entry.text("Nodes"):
             yield Gap(f"reservation {name} without nodes", "left out", touches)
             continue
-        for key, value in entry.values.items():
-            if RESERVATION.is_lost(key, value.text):
-                shown = f"{value.key}={brief(value.text)} of reservation {name}"
-                yield Gap(shown, _instead(RESERVATION, key), touches)
+        for value, instead in _ignored(entry.values, RESERVATION):
+            yield Gap(f"{value.key}={brief(value.text)} of reservation {name}", instead, touches)
         flags = [flag for flag in entry.text("Flags").split(",") if flag]
         for gap in of_words("Flags", flags, RESERVATION_FLAGS):
             yield Gap(f"{gap.name} of reservation {name}", gap.instead, touches)
 
 
-def _unknown_reservations(job: Job, known: Container[str]) -> Iterator[tuple[str, str]]:
+def _unknown_reservations(job: SacctJob, known: Container[str]) -> Iterator[tuple[str, str]]:
     """Yield the reservations that a job names and the configuration does not have."""
     named = job.text("reservation") or job.options.get("reservation", "")
     for name in filter(None, (part.strip() for part in named.split(","))):
@@ -287,27 +291,16 @@ def _unknown_reservations(job: Job, known: Container[str]) -> Iterator[tuple[str
             )
 
 
-def _names_reservation(name: str, job: Job) -> bool:
-    return job.text("reservation") == name
-
-
-def _asks(*names: str) -> Callable[[Job], bool]:
+def _asks(*names: str) -> Callable[[SacctJob], bool]:
     return lambda job: any(name in job.options for name in names)
-
-
-def _counted(_: Job) -> bool:
-    """Stand for the test of a gap that each row tells by itself."""
-    return True
 
 
 def _of_partitions(conf: Conf) -> Iterator[Gap]:
     by_value: dict[tuple[str, str, str], list[str]] = {}
     for entry in conf.partitions:
         names = entry.name.text.split(",")
-        for key, value in entry.values.items():
-            if PARTITION.is_lost(key, value.text):
-                shown = (value.key, value.text, _instead(PARTITION, key))
-                by_value.setdefault(shown, []).extend(names)
+        for value, instead in _ignored(entry.values, PARTITION):
+            by_value.setdefault((value.key, value.text, instead), []).extend(names)
         mode = entry.text("PreemptMode")
         for gap in of_words("PreemptMode", mode.split(","), WORDS["PreemptMode"]):
             by_value.setdefault(("PreemptMode", mode, gap.instead), []).extend(names)
@@ -326,73 +319,63 @@ def _of_partitions(conf: Conf) -> Iterator[Gap]:
 
 def _of_keys_of_nodes(conf: Conf) -> Iterator[Gap]:
     """Yield the keys of nodes that have no effect, each with its values."""
-    values: dict[str, list[str]] = {}
-    named: dict[str, str] = {}
-    nodes: dict[str, list[str]] = {}
+    by_key: dict[str, list[tuple[Setting, str, int]]] = {}
     for entry in conf.nodes:
-        for key, value in entry.values.items():
-            if NODE.is_lost(key, value.text):
-                named[key] = value.key
-                values.setdefault(key, []).append(value.text)
-                nodes.setdefault(key, []).extend(entry.hosts())
-    for key, texts in values.items():
-        yield Gap(
-            f"{named[key]}={few(texts, 3)} of {counted(len(nodes[key]), 'node')}",
-            _instead(NODE, key),
-            _TOUCHES.get(key),
-        )
+        for value, instead in _ignored(entry.values, NODE):
+            use = value, instead, len(entry.hosts())
+            by_key.setdefault(value.key.lower(), []).append(use)
+    for key, uses in by_key.items():
+        last, instead, _ = uses[-1]
+        texts, number = few((value.text for value, _, _ in uses), 3), sum(use[2] for use in uses)
+        name = f"{last.key}={texts} of {counted(number, 'node')}"
+        yield Gap(name, instead, _TOUCHES.get(key))
 
 
-def _of_nodes(machine: Machine) -> Iterator[Gap]:
-    down = [node.name for node in machine.nodes if re.match(r"DOWN|DRAIN|FAIL|MAINT", node.state)]
-    listed = (name for entry in machine.conf.down_nodes for name in entry.hosts())
+def _of_nodes(cluster: SiteNodes) -> Iterator[Gap]:
+    down = [node.name for node in cluster.nodes if re.match(r"DOWN|DRAIN|FAIL|MAINT", node.state)]
+    listed = (name for entry in cluster.conf.down_nodes for name in entry.hosts())
     if down := list(dict.fromkeys((*down, *listed))):
         yield Gap(
             f"{counted(len(down), 'node')} down or drained: {brief(compress(down))}",
             "they are up; simulate --outages",
         )
-    if cloud := [node for node in machine.nodes if "CLOUD" in node.state]:
+    if cloud := [node for node in cluster.nodes if "CLOUD" in node.state]:
         yield Gap(f"{counted(len(cloud), 'node')} of State=CLOUD", "they are always on")
-    mixed = _several_types(machine)
+    mixed = _several_types(cluster)
     if mixed:
         yield Gap(
             f"{counted(len(mixed), 'node')} with several types of a resource:"
             f" {brief(compress(mixed))}",
             "a job that names none takes of no type in particular",
         )
-    yield from _of_keys_of_nodes(machine.conf)
-    yield from (gap for gap, there in _parts_of_gpus(machine) if there)
-    free = sorted({gres.name for node in machine.nodes for gres in node.gres if not gres.consumed})
+    yield from _of_keys_of_nodes(cluster.conf)
+    yield from (gap for gap, there in _parts_of_gpus(cluster) if there)
+    free = sorted({gres.name for node in cluster.nodes for gres in node.gres if not gres.consumed})
     if free:
         yield Gap(f"resources that are not used up (no_consume): {few(free)}", "left out")
 
 
-def _has_licences(job: Job) -> bool:
+def _has_licences(job: SacctJob) -> bool:
     return bool(job.text("licenses") or "L" in job.options or "licenses" in job.options)
 
 
-def _in_several_partitions(job: Job) -> bool:
-    asked = job.options.get("partition") or job.options.get("p") or job.text("partition")
-    return "," in asked
-
-
-def _is_part(job: Job) -> bool:
+def _is_part(job: SacctJob) -> bool:
     return "+" in job.text("jobid")
 
 
-def _has_one_core(job: Job) -> bool:
-    return (job.text("ncpus") or job.text("alloccpus") or job.text("reqcpus")) == "1"
-
-
 #: Jobs that a key or word without effect is about, by its name in lower case.
-_TOUCHES: Mapping[str, Callable[[Job], bool]] = {
+_TOUCHES: Mapping[str, Callable[[SacctJob], bool]] = {
     "bf_licenses": _has_licences,
     "reclaim_licenses": _has_licences,
-    "bf_one_resv_per_job": _in_several_partitions,
+    "bf_one_resv_per_job": lambda job: (
+        "," in (job.options.get("partition") or job.options.get("p") or job.text("partition"))
+    ),
     "bf_hetjob_immediate": _is_part,
     "bf_hetjob_prio": _is_part,
     "max_switch_wait": _asks("switches"),
-    "pack_serial_at_end": _has_one_core,
+    "pack_serial_at_end": lambda job: (
+        (job.text("ncpus") or job.text("alloccpus") or job.text("reqcpus")) == "1"
+    ),
     "extra_constraints": _asks("extra"),
     "time_min_as_soft_limit": _asks("time-min"),
     "burstbuffertype": _asks("bb", "bbf"),
@@ -400,11 +383,11 @@ _TOUCHES: Mapping[str, Callable[[Job], bool]] = {
 }
 
 
-def of_jobs(machine: Machine) -> list[Gap]:
-    """Return what jobs may ask for and is not modelled."""
-    types = machine.types()
+def of_jobs(cluster: SiteNodes) -> list[Gap]:
+    """Return the requests of jobs that are not modelled."""
+    types = cluster.types()
     return [
-        Gap("heterogeneous jobs", "each component is a job", lambda job: "+" in job.text("jobid")),
+        Gap("heterogeneous jobs", "each component is a job", _is_part),
         Gap(
             "features with counts ([a*2&b*4])",
             "such jobs are rejected",
@@ -418,21 +401,21 @@ def of_jobs(machine: Machine) -> list[Gap]:
                 for name, kind in _typed(job, types)
             ),
         ),
-        *(gap for gap, there in _parts_of_gpus(machine) if not there),
+        *(gap for gap, there in _parts_of_gpus(cluster) if not there),
     ]
 
 
-def _several_types(machine: Machine) -> list[str]:
+def _several_types(cluster: SiteNodes) -> list[str]:
     """Return the nodes with more than one type of a resource."""
-    found = []
-    for node in machine.nodes:
+    mixed = []
+    for node in cluster.nodes:
         types = {(gres.name, gres.type) for gres in node.gres if gres.consumed}
         if len(types) > len({name for name, _ in types}):
-            found.append(node.name)
-    return found
+            mixed.append(node.name)
+    return mixed
 
 
-def _typed(job: Job, known: Iterable[str]) -> Iterator[tuple[str, str]]:
+def _typed(job: SacctJob, known: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Yield name and type of what a job asked for by type, of the known names."""
     for kind in job.gres:
         name, colon, model = kind.partition(":")
@@ -440,10 +423,10 @@ def _typed(job: Job, known: Iterable[str]) -> Iterator[tuple[str, str]]:
             yield name, model
 
 
-def _parts_of_gpus(machine: Machine) -> Iterator[tuple[Gap, bool]]:
-    """Yield what jobs have of parts of GPUs, and whether nodes list such parts."""
-    types = machine.types()
-    profiles = sorted(one for own in types.values() for one in own if _MIG.search(one))
+def _parts_of_gpus(cluster: SiteNodes) -> Iterator[tuple[Gap, bool]]:
+    """Yield the gaps of parts of GPUs, and whether nodes list such parts."""
+    types = cluster.types()
+    profiles = sorted(model for own in types.values() for model in own if _MIG.search(model))
     yield (
         Gap(
             f"MIG profiles {few(profiles)}".rstrip(),
@@ -463,8 +446,8 @@ def _parts_of_gpus(machine: Machine) -> Iterator[tuple[Gap, bool]]:
     )
 
 
-def few(names: Iterable[str], most: int = 6) -> str:
+def few(names: Iterable[str], limit: int = 6) -> str:
     """Return distinct names with commas between; of many the first ones and how many are left."""
     listed = list(dict.fromkeys(names))
-    more = f" and {len(listed) - most} more" if len(listed) > most else ""
-    return ", ".join(listed[:most]) + more
+    more = f" and {len(listed) - limit} more" if len(listed) > limit else ""
+    return ", ".join(listed[:limit]) + more

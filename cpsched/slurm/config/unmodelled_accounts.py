@@ -1,61 +1,40 @@
-"""What QOS and accounts say and nothing follows, with the jobs it touches."""
+"""The settings of QOS and accounts that no simulation follows, and the jobs they touch."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from cpsched.slurm.config.accounts import LimitOwner
 from cpsched.slurm.config.inventory import QOS_FLAGS, UNENFORCED, WORDS
 from cpsched.slurm.config.unmodelled import Gap, few, of_words
-from cpsched.slurm.config.without_effect import lacking
 from cpsched.slurm.dispatch.policy import LIMITS
+from cpsched.slurm.dispatch.tres import uncounted
 from cpsched.slurm.dispatch.values import TRES
 from cpsched.util.words import brief
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from cpsched.slurm.config.machine import Machine
-    from cpsched.slurm.config.policy import Imported
-    from cpsched.slurm.config.unmodelled import Job
-    from cpsched.slurm.dispatch.policy import Policy
+    from cpsched.slurm.config.nodes import SiteNodes
+    from cpsched.slurm.config.policy import ImportedPolicy
+    from cpsched.slurm.config.unmodelled import SacctJob
+    from cpsched.slurm.dispatch.policy import SlurmPolicy
 
 
-@dataclass(frozen=True, slots=True)
-class Owner:
-    """
-    A QOS, an account, or a user in an account.
+class LimitOwners:
+    """The owners of the limits and flags that the jobs of a log have."""
 
-    Attributes
-    ----------
-    name, user
-        Name of the QOS or account; the user, '' for none.
-    is_qos
-        Whether it is a QOS.
-    """
+    def __init__(self, policy: SlurmPolicy) -> None:
+        self._qos_of = {name: entry.qos for name, entry in policy.partitions.items()}
+        self._parents = {
+            entry.account: entry.parent for entry in policy.associations if not entry.user
+        }
 
-    name: str
-    user: str = ""
-    is_qos: bool = False
-
-    def __str__(self) -> str:
-        if self.is_qos:
-            return f"QOS {self.name}"
-        return f"user {self.user} in {self.name}" if self.user else f"account {self.name}"
-
-
-class Owners:
-    """Whose limits and flags the jobs of a log have."""
-
-    def __init__(self, policy: Policy) -> None:
-        self._qos_of = {name: one.qos for name, one in policy.partitions.items()}
-        self._parents = {one.account: one.parent for one in policy.associations if not one.user}
-
-    def has(self, owner: Owner, job: Job) -> bool:
-        """Tell whether a job is one of an owner's."""
+    def has(self, owner: LimitOwner, job: SacctJob) -> bool:
+        """Return whether a job is one of an owner's."""
         if owner.is_qos:
             return owner.name == job.text("qos") or any(
-                self._qos_of.get(one) == owner.name for one in job.partitions
+                self._qos_of.get(partition) == owner.name for partition in job.partitions
             )
         if owner.user and owner.user != job.text("user"):
             return False
@@ -63,14 +42,14 @@ class Owners:
 
     def _accounts(self, account: str) -> list[str]:
         """Return an account and those above it."""
-        found: list[str] = []
-        while account and account not in found:
-            found.append(account)
+        accounts: list[str] = []
+        while account and account not in accounts:
+            accounts.append(account)
             account = self._parents.get(account, "")
-        return found
+        return accounts
 
-    def gap(self, name: str, owners: Iterable[Owner], instead: str) -> Gap:
-        """Return what is not modelled of some owners."""
+    def gap(self, name: str, owners: Iterable[LimitOwner], instead: str) -> Gap:
+        """Return a gap that touches the jobs of some owners."""
         whose = list(dict.fromkeys(owners))
         return Gap(
             f"{name} of {few(map(str, whose))}",
@@ -79,75 +58,71 @@ class Owners:
         )
 
 
-def of_accounts(machine: Machine, imported: Imported) -> list[Gap]:
-    """Return what of QOS, associations and their limits is not modelled."""
-    owners = Owners(imported.policy)
+def of_accounts(cluster: SiteNodes, imported: ImportedPolicy) -> list[Gap]:
+    """Return the settings of QOS, associations and their limits that are not modelled."""
+    owners = LimitOwners(imported.policy)
     return [
         *_of_limits(imported.policy, owners),
         *_of_cells(imported, owners),
         *_of_flags(imported.policy, owners),
-        *_of_tres(machine, imported.policy, owners),
+        *_of_tres(cluster, imported.policy, owners),
     ]
 
 
-def _limits(policy: Policy) -> Iterator[tuple[Owner, Mapping[str, Any]]]:
+def _limits(policy: SlurmPolicy) -> Iterator[tuple[LimitOwner, Mapping[str, Any]]]:
     for name, qos in policy.qos.items():
-        yield Owner(name, is_qos=True), qos.limits
-    for one in policy.associations:
-        yield Owner(one.account, one.user), one.limits
+        yield LimitOwner(name, is_qos=True), qos.limits
+    for assoc in policy.associations:
+        yield LimitOwner(assoc.account, assoc.user), assoc.limits
 
 
-def _of_limits(policy: Policy, owners: Owners) -> Iterator[Gap]:
+def _of_limits(policy: SlurmPolicy, owners: LimitOwners) -> Iterator[Gap]:
     """Yield the limits that are read and enforced nowhere."""
     for limit in UNENFORCED:
         if having := [owner for owner, limits in _limits(policy) if limit in limits]:
             yield owners.gap(limit, having, "not enforced")
 
 
-def _of_cells(imported: Imported, owners: Owners) -> Iterator[Gap]:
+def _of_cells(imported: ImportedPolicy, owners: LimitOwners) -> Iterator[Gap]:
     """Yield the columns that no reader takes, each with its values."""
-    alike: dict[tuple[str, str], list[Owner]] = {}
+    alike: dict[tuple[str, str], list[LimitOwner]] = {}
     values: dict[tuple[str, str], list[str]] = {}
-    for is_qos, cells in ((True, imported.lost_of_qos), (False, imported.lost_of_associations)):
-        for cell in cells:
-            key = (cell.column, cell.why)
-            name, user = cell.owner
-            alike.setdefault(key, []).append(Owner(name, user, is_qos))
-            values.setdefault(key, []).append(cell.text)
-    for key, having in alike.items():
-        column, why = key
-        yield owners.gap(f"{column}={brief(few(values[key], 3))}", having, why)
+    for cell in imported.ignored:
+        alike.setdefault((cell.column, cell.why), []).append(cell.owner)
+        values.setdefault((cell.column, cell.why), []).append(cell.text)
+    for (column, why), having in alike.items():
+        yield owners.gap(f"{column}={brief(few(values[column, why], 3))}", having, why)
 
 
-def _of_flags(policy: Policy, owners: Owners) -> Iterator[Gap]:
+def _of_flags(policy: SlurmPolicy, owners: LimitOwners) -> Iterator[Gap]:
     """Yield the flags and preemption modes of QOS that have no effect."""
     for title, inventory in (("Flags", QOS_FLAGS), ("PreemptMode", WORDS["PreemptMode"])):
-        alike: dict[tuple[str, str], list[Owner]] = {}
+        alike: dict[tuple[str, str], list[LimitOwner]] = {}
         for name, qos in policy.qos.items():
             words = qos.flags if title == "Flags" else qos.preempt_mode.split(",")
             for gap in of_words(title, sorted(words), inventory, apart=True):
-                alike.setdefault((gap.name, gap.instead), []).append(Owner(name, is_qos=True))
+                alike.setdefault((gap.name, gap.instead), []).append(LimitOwner(name, is_qos=True))
         for (shown, instead), having in alike.items():
             yield owners.gap(shown, having, instead)
 
 
-def _of_tres(machine: Machine, policy: Policy, owners: Owners) -> Iterator[Gap]:
+def _of_tres(cluster: SiteNodes, policy: SlurmPolicy, owners: LimitOwners) -> Iterator[Gap]:
     """Yield limits and weights of resources that no node has."""
-    resources = ["core", *(["mem"] if machine.has_memory else []), *machine.amounts()]
+    resources = ["core", *(["mem"] if cluster.has_memory else []), *cluster.amounts()]
 
     for limit in (name for name, kind in LIMITS.items() if kind is TRES):
         if limit in UNENFORCED:
             continue
-        alike: dict[str, list[Owner]] = {}
+        alike: dict[str, list[LimitOwner]] = {}
         for owner, limits in _limits(policy):
-            for tres in lacking(limits.get(limit, ()), resources):
+            for tres in uncounted(limits.get(limit, ()), resources):
                 alike.setdefault(tres, []).append(owner)
         for tres, having in alike.items():
             yield owners.gap(f"{limit} of {tres}", having, "not enforced: no node has it")
-    if missing := lacking(policy["PriorityWeightTRES"], resources):
+    if missing := uncounted(policy["PriorityWeightTRES"], resources):
         yield Gap(f"PriorityWeightTRES of {few(missing)}", "adds nothing: no node has it")
-    for name, one in policy.partitions.items():
-        if missing := lacking(one.billing, resources):
+    for name, partition in policy.partitions.items():
+        if missing := uncounted(partition.billing, resources):
             yield Gap(
                 f"TRESBillingWeights of {few(missing)} of {name}",
                 "adds nothing: no node has it",

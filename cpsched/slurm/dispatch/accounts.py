@@ -10,41 +10,41 @@ from cpsched.slurm.dispatch.fair_share import PARENT, ShareTree
 from cpsched.slurm.dispatch.policy import Association
 
 if TYPE_CHECKING:
-    from cpsched.slurm.dispatch.policy import Policy
+    from cpsched.slurm.dispatch.policy import SlurmPolicy
     from cpsched.util.types import FloatArray
 
 
 class Accounts:
     """A policy's associations, parents before children; the root is at position 0."""
 
-    def __init__(self, policy: Policy) -> None:
-        roots = [one for one in policy.associations if not (one.user or one.parent)]
+    def __init__(self, policy: SlurmPolicy) -> None:
+        roots = [assoc for assoc in policy.associations if not (assoc.user or assoc.parent)]
         # Without an account that all others are below there is one that is not written down.
         top = roots[0] if len(roots) == 1 else Association(account="root")
         children: dict[str, list[Association]] = {}
-        for one in policy.associations:
-            if one is not top:
-                above = one.account if one.user else (one.parent or top.account)
-                children.setdefault(above, []).append(one)
+        for assoc in policy.associations:
+            if assoc is not top:
+                above = assoc.account if assoc.user else (assoc.parent or top.account)
+                children.setdefault(above, []).append(assoc)
         self.associations: list[Association] = []
         self._parent: list[int] = []
         self._place: dict[tuple[str, str, str], int] = {}
         self._of_user: dict[str, int] = {}
         waiting = [(top, -1)]
         while waiting:
-            one, parent = waiting.pop(0)
+            assoc, parent = waiting.pop(0)
             at = len(self.associations)
-            self.associations.append(one)
+            self.associations.append(assoc)
             self._parent.append(parent)
-            self._place.setdefault((one.account, one.user, one.partition), at)
-            if one.user:
-                self._of_user.setdefault(one.user, at)
+            self._place.setdefault((assoc.account, assoc.user, assoc.partition), at)
+            if assoc.user:
+                self._of_user.setdefault(assoc.user, at)
             else:
-                waiting += [(child, at) for child in children.get(one.account, ())]
+                waiting += [(child, at) for child in children.get(assoc.account, ())]
         self.tree = ShareTree(
             self._parent,
-            [PARENT if one.shares is None else one.shares for one in self.associations],
-            [bool(one.user) for one in self.associations],
+            [PARENT if assoc.shares is None else assoc.shares for assoc in self.associations],
+            [bool(assoc.user) for assoc in self.associations],
         )
 
     def find(self, account: str | None, user: str | None, partition: str) -> int:
@@ -61,18 +61,18 @@ class Accounts:
 
     def path(self, at: int) -> tuple[int, ...]:
         """Return an association and all above it."""
-        found = []
+        path = []
         while at >= 0:
-            found.append(at)
+            path.append(at)
             at = self._parent[at]
-        return tuple(found)
+        return tuple(path)
 
     def default_qos(self, at: int) -> str:
         """Return the QOS of jobs that ask for none; '' if none is set."""
-        names = (self.associations[one].default_qos for one in self.path(at))
+        names = (self.associations[position].default_qos for position in self.path(at))
         return next(filter(None, names), "")
 
     def usage(self) -> FloatArray:
-        """Return what each has used before the beginning, with all below it."""
-        own = np.array([one.usage if one.user else 0.0 for one in self.associations])
+        """Return the usage of each before the beginning, with all below it."""
+        own = np.array([assoc.usage if assoc.user else 0.0 for assoc in self.associations])
         return self.tree.summed_up(own)

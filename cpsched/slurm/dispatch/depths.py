@@ -29,7 +29,7 @@ _OF_KIND = {
 }
 
 
-class Queue(NamedTuple):
+class PassQueue(NamedTuple):
     """
     The queue that passes went through in a decision.
 
@@ -57,7 +57,7 @@ class Queue(NamedTuple):
     names: Mapping[int, str]
     is_skipped: Callable[[int], bool]
 
-    def _most(self, place: int) -> str:
+    def _named_limit(self, place: int) -> str:
         return f"{self.names[place]}={self.numbers[place]}"
 
     def _rows(self, records: set[int]) -> set[int]:
@@ -78,12 +78,11 @@ class Queue(NamedTuple):
                 continue
             if started >= numbers[r.MOST_STARTS]:
                 number = counted(int(numbers[r.MOST_STARTS]), "job")
-                return f"the main pass starts at most {number} ({self._most(r.MOST_STARTS)})"
+                return f"the main pass starts at most {number} ({self._named_limit(r.MOST_STARTS)})"
             if tested > numbers[r.DEPTH]:
                 number = f"{numbers[r.DEPTH]:,}"
-                return (
-                    f"the main pass considers about {number} waiting jobs ({self._most(r.DEPTH)})"
-                )
+                depth = self._named_limit(r.DEPTH)
+                return f"the main pass considers about {number} waiting jobs ({depth})"
             is_next = task >= 0 and (task, partition) == last
             if not is_next:
                 last = task, partition
@@ -92,7 +91,7 @@ class Queue(NamedTuple):
                     if record == target:
                         return (
                             "the main pass considers only the first waiting jobs of each"
-                            f" partition ({self._most(r.PARTITION_DEPTH)})"
+                            f" partition ({self._named_limit(r.PARTITION_DEPTH)})"
                         )
                     continue
                 tested += 1
@@ -118,12 +117,12 @@ class Queue(NamedTuple):
                     continue
                 return (
                     f"the backfill pass considers {counted(int(numbers[r.TESTED]), 'waiting job')}"
-                    f" ({self._most(r.TESTED)}), and it is number {place:,} of them"
+                    f" ({self._named_limit(r.TESTED)}), and it is number {place:,} of them"
                 )
             if started >= numbers[r.BACKFILL_STARTS]:
                 number = counted(int(numbers[r.BACKFILL_STARTS]), "job")
-                most = self._most(r.BACKFILL_STARTS)
-                return f"the backfill pass starts at most {number} ({most})"
+                limit = self._named_limit(r.BACKFILL_STARTS)
+                return f"the backfill pass starts at most {number} ({limit})"
             if self._may_begin(record) and not (
                 self.is_skipped(record) and record not in self.by_backfill
             ):
@@ -147,11 +146,11 @@ class Queue(NamedTuple):
                 continue
             seen = counts[place].get(key, 0)
             counts[place][key] = seen + 1
-            most = int(self.numbers[place])
-            if seen >= most:
+            limit = int(self.numbers[place])
+            if seen >= limit:
                 return (
-                    f"the backfill pass considers {counted(most, 'job')} of each"
-                    f" {_OF_KIND[place]} ({self._most(place)}), and others of its come first"
+                    f"the backfill pass considers {counted(limit, 'job')} of each"
+                    f" {_OF_KIND[place]} ({self._named_limit(place)}), and others of its come first"
                 )
         return ""
 

@@ -16,7 +16,7 @@ from cpsched.slurm.dispatch import policy_file
 from cpsched.slurm.dispatch.loop import Loop
 from cpsched.slurm.dispatch.parameters import PARAMETERS
 from cpsched.slurm.dispatch.passes import Passes
-from cpsched.slurm.dispatch.policy import Policy
+from cpsched.slurm.dispatch.policy import SlurmPolicy
 from cpsched.slurm.dispatch.preemption import PartitionRules, QosRules
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ class Slurm(Preemption):
     Parameters
     ----------
     policy
-        A policy file, or a :class:`~cpsched.slurm.dispatch.policy.Policy`; none: Slurm's defaults.
+        A policy file, or a :class:`~cpsched.slurm.dispatch.policy.SlurmPolicy`; by default
+        Slurm's defaults.
     topology
         Which nodes a job gets, see :class:`~cpsched.slurm.dispatch.plain.SlurmBackfill`.
     lag
@@ -52,14 +53,14 @@ class Slurm(Preemption):
 
     def __init__(
         self,
-        policy: File | Policy | None = None,
+        policy: File | SlurmPolicy | None = None,
         topology: str = "line",
         lag: int = 0,
         **parameters: Any,
     ) -> None:
         check_choice("topology", topology, ("line", "tree"))
         check_least("lag", lag, 0)
-        known = policy if isinstance(policy, Policy) else Policy()
+        known = policy if isinstance(policy, SlurmPolicy) else SlurmPolicy()
         if isinstance(policy, str):
             known = policy_file.load(policy)
         given = {name: _value(name, text) for name, text in parameters.items() if text is not None}
@@ -100,7 +101,7 @@ class Slurm(Preemption):
         return Loop(self.passes) if own else None
 
     def shown(self, view: View) -> View:
-        """Return the view without the room that is kept for jobs."""
+        """Return the view without the free capacity that is kept for jobs."""
         return super().shown(view) if self._preempts else view
 
 
@@ -120,7 +121,11 @@ def _value(name: str, text: Any) -> Any:
 def _signature() -> inspect.Signature:
     """Return the constructor's signature with a parameter for each of slurm.conf's."""
     own = inspect.signature(Slurm.__init__)
-    named = [one for one in own.parameters.values() if one.kind is not one.VAR_KEYWORD][1:]
+    named = [
+        parameter
+        for parameter in own.parameters.values()
+        if parameter.kind is not parameter.VAR_KEYWORD
+    ][1:]
     more = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str|None")
         for name in PARAMETERS

@@ -74,7 +74,7 @@ class ShareTree:
         level = np.zeros(num, dtype=np.int64)
         for at in range(1, num):
             level[at] = level[self.share_parent[at]] + 1
-        self._levels = [np.flatnonzero(level == one) for one in range(1, level.max() + 1)]
+        self._levels = [np.flatnonzero(level == number) for number in range(1, level.max() + 1)]
         #: Where siblings stand that tie: users before accounts, then in their own order.
         place = np.lexsort((np.arange(num), ~self.is_user))
         #: Users at or under each association.
@@ -91,8 +91,8 @@ class ShareTree:
 
     def summed_up(self, amounts: FloatArray) -> FloatArray:
         """Return amounts with those of all associations below added, shape ``(A,)``."""
-        found: FloatArray = kernels.summed_up(self.arrays, amounts)
-        return found
+        totals: FloatArray = kernels.summed_up(self.arrays, amounts)
+        return totals
 
     # --- Fair Tree --------------------------------------------------------------------------------
 
@@ -100,8 +100,8 @@ class ShareTree:
         """
         Return level fair share: the share among siblings over the part of their parent's usage.
         """
-        found: FloatArray = kernels.level_factors(self.arrays, usage)
-        return found
+        factors: FloatArray = kernels.level_factors(self.arrays, usage)
+        return factors
 
     def fair_tree(self, usage: FloatArray) -> FloatArray:
         """
@@ -113,25 +113,25 @@ class ShareTree:
         first user of an account that ties with the sibling before: the page says that tied
         accounts are merged, Slurm (22.05) visits one after the other.
         """
-        found = np.zeros(len(self))
-        kernels.rank_users(self.arrays, usage, found)
-        return found
+        factors = np.zeros(len(self))
+        kernels.rank_users(self.arrays, usage, factors)
+        return factors
 
     # --- classic ----------------------------------------------------------------------------------
 
     def effective_usage(self, norm: FloatArray) -> FloatArray:
         """Return effective usage: one's own, and a part of what one's siblings have used."""
-        found = norm.copy()
-        found[0] = 1.0
+        effective = norm.copy()
+        effective[0] = 1.0
         for positions in self._levels[1:]:
             above = self.share_parent[positions]
             all_shares, own = self.level_shares[positions], self.shares[positions]
             part = np.ones(len(positions))
             # Raw shares of "parent" are a number too, and its users are judged by the parent.
             np.divide(own, all_shares, part, where=all_shares > 0)
-            mixed = norm[positions] + (found[above] - norm[positions]) * part
-            found[positions] = np.where(all_shares > 0, mixed, found[above])
-        return found
+            mixed = norm[positions] + (effective[above] - norm[positions]) * part
+            effective[positions] = np.where(all_shares > 0, mixed, effective[above])
+        return effective
 
     def classic(self, effective: FloatArray, dampening: float) -> FloatArray:
         """Return ``2 ** (-(effective usage / share) / dampening)``, shape ``(A,)``."""

@@ -3,7 +3,7 @@ Limits of QOS, associations, licences and job arrays, all as counters with a max
 
 A job that starts adds to the counters of its *template*, a list that follows from partition, QOS,
 association, user, licences and array; it may not start while one of them would be too high. A limit
-on single jobs is a counter without any room. After Slurm's pages *Resource Limits* and *Quality of
+on single jobs is a counter with maximum 0. After Slurm's pages *Resource Limits* and *Quality of
 Service*; limits and reasons are named as there.
 """
 
@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from cpsched.slurm.dispatch.settings import grown
 from cpsched.slurm.kernels.records import MOST, USED, Limits
 from cpsched.util.words import amount, duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from cpsched.slurm.dispatch.policy import Association, Policy, Qos
+    from cpsched.slurm.dispatch.policy import Association, Qos, SlurmPolicy
     from cpsched.util.types import AnyArray
 
 _FEWEST = 256
@@ -37,23 +38,22 @@ _ARRAY, _QOS_JOBS, _QOS_TIME, _JOBS, _TIME, _LICENSES, _QOS, _ASSOCIATION = rang
 _OVER_PARTITION = "overpartqos"
 
 
-class Rows:
+class GrowingArray:
     """An array that grows at its end."""
 
-    def __init__(self, *width: int, kind: type = np.int64) -> None:
-        self.array: AnyArray = np.zeros((_FEWEST, *width), dtype=kind)
+    def __init__(self, *width: int) -> None:
+        self.array: AnyArray = np.zeros((_FEWEST, *width), dtype=np.int64)
         self.size = 0
 
     def append(self, row: Any) -> int:
         """Put a row at the end, and return its number."""
-        if self.size == len(self.array):
-            self.array = np.concatenate([self.array, np.zeros_like(self.array)])
+        self.array = grown(self.array, self.size + 1)
         self.array[self.size] = row
         self.size += 1
         return self.size - 1
 
 
-class Who(NamedTuple):
+class JobOwner(NamedTuple):
     """
     Whose a job is, and where it may run.
 
@@ -83,7 +83,7 @@ class Who(NamedTuple):
     reservation: int
 
 
-class Job(NamedTuple):
+class LimitedJob(NamedTuple):
     """
     What a job counts as in a partition.
 
@@ -100,13 +100,13 @@ class Job(NamedTuple):
     """
 
     partition_qos: str
-    who: Who
+    who: JobOwner
     array: int | None
     array_limit: int
     minutes: int
 
 
-class Over(NamedTuple):
+class ExceededLimit(NamedTuple):
     """
     A limit on single jobs that a job is over.
 
@@ -122,7 +122,7 @@ class Over(NamedTuple):
     detail: str
 
 
-class LimitBook:
+class LimitCounters:
     """
     Counters of a policy, and templates of jobs.
 
@@ -135,21 +135,19 @@ class LimitBook:
     """
 
     def __init__(
-        self, policy: Policy, associations: Sequence[Association], kinds: Sequence[str]
+        self, policy: SlurmPolicy, associations: Sequence[Association], kinds: Sequence[str]
     ) -> None:
         enforced = {word.lower() for word in policy["AccountingStorageEnforce"]}
         self._enforced = bool(enforced & {"all", "limits", "safe"})
         self._policy, self._associations = policy, associations
-        holders = [one.limits for one in policy.qos.values()]
-        holders += [one.limits for one in associations]
-        on_jobs = any(name in limits for limits in holders for name in _OF_A_JOB)
+        on_jobs = any(name in limits for limits in policy.limits() for name in _OF_A_JOB)
         self.on_jobs = self._enforced and on_jobs
         self._kind = {name: at for at, name in enumerate(kinds, start=1)}
         self.reasons: list[str] = []
         self._counters: dict[object, int] = {}
         #: Of each counter: the limit, its TRES if it has one, and whose it is.
         self._keys: list[tuple[Any, ...]] = []
-        self._counts, self._entries, self._first = Rows(3), Rows(4), Rows()
+        self._counts, self._entries, self._first = GrowingArray(3), GrowingArray(4), GrowingArray()
         self._first.append(0)
         #: Of the template that is being made: ranks and entries.
         self._made: list[tuple[int, tuple[int, int, int, bool]]] = []
@@ -159,12 +157,12 @@ class LimitBook:
         """Return the counters and templates for kernels; ``amounts`` are those of the records."""
         return Limits(self._counts.array, self._first.array, self._entries.array, amounts)
 
-    def template(self, job: Job, amounts: Sequence[int]) -> int:
+    def template(self, job: LimitedJob, amounts: Sequence[int]) -> int:
         """Return the number of the template of a job that takes so much, without the leading 1."""
         key = (job, amounts) if self.on_jobs else job[:-1]
-        found = self._templates.get(key)
-        if found is None:
-            found = self._templates[key] = self._first.size - 1
+        number = self._templates.get(key)
+        if number is None:
+            number = self._templates[key] = self._first.size - 1
             over = next(self._too_much(job, amounts), None) if self.on_jobs else None
             if over is not None:
                 self._add(_rank(over.reason), ("job", *over), 0, over.reason, 0)
@@ -173,17 +171,17 @@ class LimitBook:
             self._charge_licenses(job)
             if job.array_limit > 0:
                 self._add(_ARRAY, ("array", job.array), job.array_limit, "JobArrayTaskLimit", 0)
-            for _, entry in sorted(self._made, key=lambda one: one[0]):
+            for _, entry in sorted(self._made, key=lambda item: item[0]):
                 self._entries.append(entry)
             self._made.clear()
             self._first.append(self._entries.size)
-        return found
+        return number
 
     def _of(self, template: int) -> list[list[int]]:
         """Return the entries of a template."""
         first, end = self._first.array[template : template + 2].tolist()
-        found: list[list[int]] = self._entries.array[first:end].tolist()
-        return found
+        entries: list[list[int]] = self._entries.array[first:end].tolist()
+        return entries
 
     def never_fits(self, template: int, amounts: AnyArray) -> str:
         """Return the limit that a job exceeds even if nothing runs; '' if there is none."""
@@ -192,9 +190,9 @@ class LimitBook:
             for counter, kind, factor, checked in self._of(template)
             if checked and amounts[kind] * factor > self._counts.array[counter, MOST]
         )
-        return next((self.told(counter, template, amounts) for counter in over), "")
+        return next((self.describe(counter, template, amounts) for counter in over), "")
 
-    def told(self, counter: int, template: int, amounts: AnyArray) -> str:
+    def describe(self, counter: int, template: int, amounts: AnyArray) -> str:
         """Describe a counter's limit, its use and a job's request; '' if that does not count."""
         limit, *scope = self._keys[counter]
         own = {entry[0]: entry for entry in self._of(template)}
@@ -202,31 +200,31 @@ class LimitBook:
             return ""
         _, kind, factor, _ = own[counter]
         asked = int(amounts[kind] * factor)
-        used, most = self._counts.array[counter, [USED, MOST]].tolist()
+        used, maximum = self._counts.array[counter, [USED, MOST]].tolist()
         if limit == "job":
             return f"{self.reasons[counter]}: {scope[1]}"
         tres = str(scope.pop(0)) if kind else ""
         numbers = (
-            amount(tres, number) if tres else f"{number:,}" for number in (used, most, asked)
+            amount(tres, number) if tres else f"{number:,}" for number in (used, maximum, asked)
         )
         whose = {"array": "of its array", "license": f"of licence {scope[0]}"}.get(limit)
         whose = whose or f"{limit} of {self._holder(scope)}"
-        said = "{} of {} in use, it asks for {}".format(*numbers)
-        return f"{self.reasons[counter]}: {whose}, {said}"
+        usage = "{} of {} in use, it asks for {}".format(*numbers)
+        return f"{self.reasons[counter]}: {whose}, {usage}"
 
     def _holder(self, scope: Sequence[object]) -> str:
         """Return whose limit it is."""
         kind, which, *each = scope
         if kind == "qos":
             return f"QOS {which}" + (" for each user or account" if each else "")
-        one = self._associations[int(str(which))]
-        return f"user {one.user}" if one.user else f"account {one.account}"
+        assoc = self._associations[int(str(which))]
+        return f"user {assoc.user}" if assoc.user else f"account {assoc.account}"
 
     def _add(
         self,
         rank: int,
         key: tuple[Any, ...],
-        most: int,
+        maximum: int,
         reason: str,
         kind: int,
         factor: int = 1,
@@ -237,14 +235,14 @@ class LimitBook:
         counter = self._counters.get(key)
         if counter is None:
             # Limits on numbers of jobs are looked at before nodes are; the others stop the queue.
-            counter = self._counters[key] = self._counts.append((0, most, kind > 0))
+            counter = self._counters[key] = self._counts.append((0, maximum, kind > 0))
             self.reasons.append(reason)
             self._keys.append(key)
         self._made.append((rank, (counter, kind, factor, checked)))
 
     # --- which limits -----------------------------------------------------------------------------
 
-    def _levels(self, job: Job) -> Iterator[tuple[str, Qos]]:
+    def _levels(self, job: LimitedJob) -> Iterator[tuple[str, Qos]]:
         """Return the QOS of a job that has limits, the one first whose limits come first."""
         names = [job.partition_qos, job.who.qos]
         own = self._policy.qos.get(job.who.qos)
@@ -254,9 +252,9 @@ class LimitBook:
             if name in self._policy.qos:
                 yield name, self._policy.qos[name]
 
-    def _charge(self, job: Job) -> None:
+    def _charge(self, job: LimitedJob) -> None:
         """Let a template count in the limits of QOS and associations."""
-        said: set[object] = set()
+        decided: set[object] = set()
         for name, qos in self._levels(job):
             own = ("qos", name)
             user, account = (*own, job.who.user), (*own, job.who.account)
@@ -268,10 +266,10 @@ class LimitBook:
                 ("MaxJobsPU", user, {"": "JobsPerUserLimit"}, "QOSMax"),
                 ("MaxJobsPA", account, {"": "JobsPerAccount"}, "Max"),
             ):
-                self._charge_to(qos.limits, limit, scope, (reasons, prefix), said)
-        if {("MaxJobsPU", ""), ("MaxJobsPA", "")} & said:
-            said.add(("MaxJobs", ""))
-        by_qos = frozenset(said)
+                self._charge_to(qos.limits, limit, scope, (reasons, prefix), decided)
+        if {("MaxJobsPU", ""), ("MaxJobsPA", "")} & decided:
+            decided.add(("MaxJobs", ""))
+        by_qos = frozenset(decided)
         for at in job.who.path:
             limits = self._associations[at].limits
             # What a QOS says goes; all associations up the tree count beside each other.
@@ -282,7 +280,7 @@ class LimitBook:
             if at == job.who.path[0]:
                 inherited = self._inherited(job, "MaxJobs")
                 named = {"": "JobsLimit"}, "AssocMax"
-                self._charge_to(inherited, "MaxJobs", place, named, said)
+                self._charge_to(inherited, "MaxJobs", place, named, decided)
 
     def _charge_to(
         self,
@@ -290,13 +288,13 @@ class LimitBook:
         limit: str,
         scope: tuple[object, ...],
         named: tuple[Mapping[str, str], str],
-        said: set[object],
+        decided: set[object],
     ) -> None:
         """Let it count in a limit, of jobs or of each TRES, which are named by ends and prefix."""
         value = limits.get(limit, {})
         is_qos = scope[0] == "qos"
         reasons, prefix = named
-        for tres, most in (value if isinstance(value, dict) else {"": value}).items():
+        for tres, maximum in (value if isinstance(value, dict) else {"": value}).items():
             if tres and tres not in self._kind:
                 continue
             kind = self._kind.get(tres, 0)
@@ -304,20 +302,20 @@ class LimitBook:
             if is_qos:
                 rank = _QOS if kind else _QOS_JOBS
             key = (limit, tres, *scope) if tres else (limit, *scope)
-            checked = (limit, tres) not in said
-            self._add(rank, key, most, prefix + _named(tres, reasons), kind, checked=checked)
-            said.add((limit, tres))
+            checked = (limit, tres) not in decided
+            self._add(rank, key, maximum, prefix + _named(tres, reasons), kind, checked=checked)
+            decided.add((limit, tres))
 
-    def _charge_licenses(self, job: Job) -> None:
+    def _charge_licenses(self, job: LimitedJob) -> None:
         for text in filter(None, job.who.licenses.split(",")):
             name, _, count = text.partition(":")
-            most = self._policy.licenses.get(name)
-            if most is not None:
+            maximum = self._policy.licenses.get(name)
+            if maximum is not None:
                 factor = int(count) if count.isdigit() else 1
                 key = "license", name
-                self._add(_LICENSES, key, most, "Licenses", 0, factor)
+                self._add(_LICENSES, key, maximum, "Licenses", 0, factor)
 
-    def _inherited(self, job: Job, limit: str) -> Mapping[str, Any]:
+    def _inherited(self, job: LimitedJob, limit: str) -> Mapping[str, Any]:
         """Return the limits of the first association up the tree that has one of a name."""
         for at in job.who.path:
             if limit in self._associations[at].limits:
@@ -326,12 +324,12 @@ class LimitBook:
 
     # --- limits on single jobs --------------------------------------------------------------------
 
-    def _too_much(self, job: Job, amounts: Sequence[int]) -> Iterator[Over]:
+    def _too_much(self, job: LimitedJob, amounts: Sequence[int]) -> Iterator[ExceededLimit]:
         """Return the limits for which a job can never start, whatever runs."""
-        said: set[object] = set()
+        decided: set[object] = set()
         for name, qos in self._levels(job):
             whose = f"QOS {name}"
-            yield from self._over(qos.limits, "QOSMax", whose, job, amounts, said)
+            yield from self._over(qos.limits, "QOSMax", whose, job, amounts, decided)
             least = qos.limits.get("MinTRES", {})
             for tres, bound in least.items():
                 own = self._amount(tres, amounts)
@@ -342,17 +340,17 @@ class LimitBook:
             for limit in ("MaxTRES", "MaxTRESPerNode", "MaxTRESMins", "MaxWall")
         }
         limits = {limit: value for limit, value in above.items() if value is not None}
-        yield from self._over(limits, "AssocMax", "the association", job, amounts, said)
+        yield from self._over(limits, "AssocMax", "the association", job, amounts, decided)
 
     def _over(
         self,
         limits: Mapping[str, Any],
         prefix: str,
         whose: str,
-        job: Job,
+        job: LimitedJob,
         amounts: Sequence[int],
-        said: set[object],
-    ) -> Iterator[Over]:
+        decided: set[object],
+    ) -> Iterator[ExceededLimit]:
         nodes = max(self._amount("node", amounts), 1)
         for limit, factor, share, reasons in (
             ("MaxTRES", 1, 1, _PER_JOB),
@@ -360,21 +358,21 @@ class LimitBook:
             ("MaxTRESMins", job.minutes, 1, {"cpu": "CpuMinutesPerJobLimit"}),
         ):
             new = {
-                tres: most
-                for tres, most in limits.get(limit, {}).items()
-                if (limit, tres) not in said
+                tres: maximum
+                for tres, maximum in limits.get(limit, {}).items()
+                if (limit, tres) not in decided
             }
-            said.update((limit, tres) for tres in new)
-            for tres, most in new.items():
+            decided.update((limit, tres) for tres in new)
+            for tres, maximum in new.items():
                 own = -(-self._amount(tres, amounts) * factor // share)
-                if tres in self._kind and own > most:
-                    yield _over_limit(prefix, tres, reasons, limit, whose, most, own)
-        if "MaxWall" in limits and "MaxWall" not in said:
-            said.add("MaxWall")
-            most, own = limits["MaxWall"], job.minutes * 60
-            if own > most:
-                detail = f"MaxWall of {whose} is {duration(most)}, it asks for {duration(own)}"
-                yield Over(f"{prefix}WallDurationPerJobLimit", detail)
+                if tres in self._kind and own > maximum:
+                    yield _over_limit(prefix, tres, reasons, limit, whose, maximum, own)
+        if "MaxWall" in limits and "MaxWall" not in decided:
+            decided.add("MaxWall")
+            maximum, own = limits["MaxWall"], job.minutes * 60
+            if own > maximum:
+                detail = f"MaxWall of {whose} is {duration(maximum)}, it asks for {duration(own)}"
+                yield ExceededLimit(f"{prefix}WallDurationPerJobLimit", detail)
 
     def _amount(self, tres: str, amounts: Sequence[int]) -> int:
         return int(amounts[self._kind[tres] - 1]) if tres in self._kind else 0
@@ -382,13 +380,13 @@ class LimitBook:
 
 def _over_limit(
     prefix: str, tres: str, reasons: Mapping[str, str], limit: str, whose: str, bound: int, own: int
-) -> Over:
+) -> ExceededLimit:
     """Return a limit on single jobs that a job is over, or below."""
     unit = " minutes" if limit.endswith("Mins") else ""
     where = " on each node" if limit.endswith("PerNode") else ""
     numbers = [amount(tres, number) + unit for number in (bound, own)]
     detail = "{} of {} is {}, it asks for {}{}".format(limit, whose, *numbers, where)
-    return Over(prefix + _named(tres, reasons), detail)
+    return ExceededLimit(prefix + _named(tres, reasons), detail)
 
 
 def _rank(reason: str) -> int:
@@ -409,14 +407,11 @@ def _named(tres: str, reasons: Mapping[str, str]) -> str:
     return reasons["cpu"].replace("Cpu", name, 1).removesuffix("Limit")
 
 
-def limited_tres(policy: Policy) -> list[str]:
+def limited_tres(policy: SlurmPolicy) -> list[str]:
     """Return the TRES that a policy's limits name, CPUs, memory and nodes first."""
     named = [
         tres
-        for limits in (
-            *(one.limits for one in policy.qos.values()),
-            *(one.limits for one in policy.associations),
-        )
+        for limits in policy.limits()
         for value in limits.values()
         if isinstance(value, dict)
         for tres in value

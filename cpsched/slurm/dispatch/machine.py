@@ -57,7 +57,7 @@ def run_passes(
     view: View, queue: tuple[IntArray, IntArray], rules: Rules, limits: Limits, nodes: Nodes
 ) -> tuple[AnyArray, IntArray, IntArray]:
     """Run the passes that are due; as :func:`cpsched.slurm.kernels.passes.slurm_pass`."""
-    found: tuple[AnyArray, IntArray, IntArray] = slurm.slurm_pass(
+    result: tuple[AnyArray, IntArray, IntArray] = slurm.slurm_pass(
         *queue, rules, limits, view.waiting.store.columns, nodes, held_in(view)
     )
-    return found
+    return result

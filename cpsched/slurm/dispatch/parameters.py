@@ -14,7 +14,7 @@ from cpsched.slurm.dispatch.values import (
     TIME,
     WEIGHTS,
     WORDS,
-    Kind,
+    ValueType,
     choice,
     count,
     words,
@@ -44,18 +44,18 @@ class Parameter(NamedTuple):
     """
 
     name: str
-    kind: Kind
+    kind: ValueType
     default: Any
     meaning: str
     scheduler: bool = False
 
 
 def _scheduler(
-    name: str, default: int | bool, meaning: str, *, least: int = 0, most: int | None = None
+    name: str, default: int | bool, meaning: str, *, least: int = 0, upper: int | None = None
 ) -> Parameter:
     if isinstance(default, bool):
         return Parameter(name, FLAG, default, meaning, scheduler=True)
-    kind = count(least) if most is None else count(least, most)
+    kind = count(least) if upper is None else count(least, upper)
     return Parameter(name, kind, default, meaning, scheduler=True)
 
 
@@ -126,21 +126,21 @@ _ALL = (
     _scheduler("batch_sched_delay", 3, "seconds that scheduling of a batch job may be put off"),
     _scheduler("bf_busy_nodes", False, "backfill prefers nodes that are in use"),
     _scheduler("bf_continue", False, "a backfill pass continues after it has released its locks"),
-    _scheduler("bf_interval", 30, "seconds between backfill passes", least=-1, most=10800),
+    _scheduler("bf_interval", 30, "seconds between backfill passes", least=-1, upper=10800),
     _scheduler("bf_job_part_count_reserve", 0, "jobs of a partition that get reservations"),
     _scheduler("bf_licenses", False, "backfill plans with licences"),
-    _scheduler("bf_max_job_array_resv", 20, "tasks of an array that get reservations", most=1000),
+    _scheduler("bf_max_job_array_resv", 20, "tasks of an array that get reservations", upper=1000),
     _scheduler("bf_max_job_assoc", 0, "jobs of an association that a pass considers; 0: all"),
     _scheduler("bf_max_job_part", 0, "jobs of a partition that a pass considers; 0: all"),
     _scheduler("bf_max_job_start", 0, "jobs that a pass starts; 0: any number"),
-    _scheduler("bf_max_job_test", 500, "jobs that a pass considers", least=1, most=10**6),
+    _scheduler("bf_max_job_test", 500, "jobs that a pass considers", least=1, upper=10**6),
     _scheduler("bf_max_job_user", 0, "jobs of a user that a pass considers; 0: all"),
     _scheduler("bf_max_job_user_part", 0, "jobs of a user in one partition; 0: all"),
     _scheduler("bf_max_time", 0, "seconds that a pass may take; 0: bf_interval"),
     _scheduler("bf_min_age_reserve", 0, "seconds a job waits before it gets a reservation"),
     _scheduler("bf_min_prio_reserve", 0, "priority that a job needs to get a reservation"),
     _scheduler("bf_one_resv_per_job", False, "one reservation for a job in several partitions"),
-    _scheduler("bf_resolution", 60, "seconds to which backfill rounds times", least=1, most=3600),
+    _scheduler("bf_resolution", 60, "seconds to which backfill rounds times", least=1, upper=3600),
     _scheduler("bf_window", 1440, "minutes into the future that backfill plans", least=1),
     _scheduler(
         "bf_window_linear", 0, "seconds by which spans of ends taken together grow; 0: double"
@@ -162,4 +162,4 @@ _ALL = (
     _scheduler("sched_min_interval", 2, "microseconds between two main passes"),
 )
 #: Every parameter by its name.
-PARAMETERS: Mapping[str, Parameter] = {one.name: one for one in _ALL}
+PARAMETERS: Mapping[str, Parameter] = {parameter.name: parameter for parameter in _ALL}

@@ -15,7 +15,7 @@ from cpsched.util.words import duration as words
 
 if TYPE_CHECKING:
     from cpsched.model.system import System
-    from cpsched.slurm.dispatch.policy import Policy
+    from cpsched.slurm.dispatch.policy import SlurmPolicy
     from cpsched.util.types import BoolArray, IntArray
 
 #: Name of the partition of jobs that name none.
@@ -36,7 +36,7 @@ class Partitions:
         The nodes of each, shape ``(P, N)``.
     """
 
-    def __init__(self, system: System, policy: Policy) -> None:
+    def __init__(self, system: System, policy: SlurmPolicy) -> None:
         self._policy = policy
         self.names: tuple[str, ...] = (*system.queues, NO_PARTITION)
         self.rules = [policy.partitions.get(name, Partition(name=name)) for name in self.names]
@@ -91,23 +91,27 @@ class Reservations:
         Shape ``(V, N)``.
     """
 
-    def __init__(self, system: System, policy: Policy, epoch: int = 0) -> None:
-        found = policy.reservations.values()
-        self._at = {one.name: at for at, one in enumerate(found)}
+    def __init__(self, system: System, policy: SlurmPolicy, epoch: int = 0) -> None:
+        reservations = policy.reservations.values()
+        self._at = {reservation.name: at for at, reservation in enumerate(reservations)}
         self._names, self._epoch = tuple(self._at), epoch or None
-        self.start: IntArray = np.array([one.start - epoch for one in found], dtype=np.int64)
-        self.end: IntArray = np.array([one.end - epoch for one in found], dtype=np.int64)
+        self.start: IntArray = np.array(
+            [reservation.start - epoch for reservation in reservations], dtype=np.int64
+        )
+        self.end: IntArray = np.array(
+            [reservation.end - epoch for reservation in reservations], dtype=np.int64
+        )
         place = {name: at for at, name in enumerate(system.node_names)}
-        self.nodes: BoolArray = np.zeros((len(found), system.num_nodes), dtype=np.bool_)
-        for at, one in enumerate(found):
-            unknown = next((name for name in one.nodes if name not in place), None)
+        self.nodes: BoolArray = np.zeros((len(reservations), system.num_nodes), dtype=np.bool_)
+        for at, reservation in enumerate(reservations):
+            unknown = next((name for name in reservation.nodes if name not in place), None)
             if unknown is not None:
                 raise ConfigError(
-                    f"reservation {one.name} has node {unknown}, which the system does not have;"
-                    f" its nodes are {listed(system.node_names)}",
+                    f"reservation {reservation.name} has node {unknown}, which the system does not"
+                    f" have; its nodes are {listed(system.node_names)}",
                     where=f"system {system.name}",
                 )
-            self.nodes[at, [place[name] for name in one.nodes]] = True
+            self.nodes[at, [place[name] for name in reservation.nodes]] = True
 
     def __len__(self) -> int:
         return len(self.start)
@@ -132,11 +136,11 @@ class Reservations:
             own = f"its reservation {self._names[at]}"
             waits = f"{own} begins at {begin}" if self.start.item(at) > now else ""
             return self.nodes[at], waits or f"it does not fit on the nodes of {own}"
-        kept = np.flatnonzero((self.start < until) & (self.end > now)).tolist()
-        free: BoolArray = np.logical_not(self.nodes[kept].any(axis=0))
-        if not kept:
+        blocking = np.flatnonzero((self.start < until) & (self.end > now)).tolist()
+        free: BoolArray = np.logical_not(self.nodes[blocking].any(axis=0))
+        if not blocking:
             return free, ""
-        first = min(kept, key=lambda one: (int(self.start[one]), one))
+        first = min(blocking, key=lambda position: (int(self.start[position]), position))
         begin, end = (clock(int(times[first]), self._epoch) for times in (self.start, self.end))
         return free, (
             f"reservation {self._names[first]} keeps nodes from {begin} to {end}, and it would run"

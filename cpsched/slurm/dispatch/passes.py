@@ -20,7 +20,7 @@ from cpsched.model import columns as c
 from cpsched.model.arrays import immutable
 from cpsched.model.jobstore import JobStore
 from cpsched.model.jobtable import JobTable
-from cpsched.slurm.dispatch.depths import Queue, barring
+from cpsched.slurm.dispatch.depths import PassQueue, barring
 from cpsched.slurm.dispatch.machine import always_apart, held_in, make_nodes
 from cpsched.slurm.dispatch.records import Records
 from cpsched.slurm.dispatch.settings import settings_of
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from cpsched.model.decision import Decision
     from cpsched.model.system import System
     from cpsched.model.view import View
-    from cpsched.slurm.dispatch.policy import Policy
+    from cpsched.slurm.dispatch.policy import SlurmPolicy
     from cpsched.util.types import AnyArray, BoolArray, IntArray
 
 #: Parameters for which 0 means no limit, and their fields in a pass's rules.
@@ -72,7 +72,7 @@ class Passes(Dispatcher):
 
     name = "slurm"
 
-    def __init__(self, policy: Policy, *, tree: bool, lag: int) -> None:
+    def __init__(self, policy: SlurmPolicy, *, tree: bool, lag: int) -> None:
         self.policy, self.tree = policy, tree
         self._lag = lag
         # Usage goes by when jobs end, whether others wait or not.
@@ -386,13 +386,13 @@ class Passes(Dispatcher):
         reason = queue.out_of_main(record)
         return f"{reason}{self._next_pass()}" if reason else ""
 
-    def _queue(self, now: int) -> Queue:
+    def _queue(self, now: int) -> PassQueue:
         """Return the queue as the passes of the last decision saw it."""
         records, by_main = self._records, int(self._numbers[r.MAIN_STARTED])
         known = np.concatenate([records.order, self._started])
         numbers = self._numbers.copy()
         numbers[r.NOW] = now
-        return Queue(
+        return PassQueue(
             table=records.table,
             order=known[np.lexsort((known, records.table[known, r.KEY]))],
             by_main=set(self._started[:by_main].tolist()),
@@ -478,7 +478,7 @@ class Passes(Dispatcher):
     def _limit_note(self, row: int) -> str:
         over, records = self._holding(row), self._records
         told = (
-            records.limits.told(
+            records.limits.describe(
                 over, int(records.table[one, r.TEMPLATE]), records.jobs.amounts[one]
             )
             for one in (records.of_row(row) if over >= 0 else ())

@@ -23,7 +23,7 @@ from cpsched.errors import ConfigError, check_choice, check_least
 from cpsched.kernels.arrays import FAR
 from cpsched.model import columns as c
 from cpsched.model.arrays import immutable
-from cpsched.slurm.dispatch.depths import Queue, barring
+from cpsched.slurm.dispatch.depths import PassQueue, barring
 from cpsched.slurm.dispatch.machine import always_apart, make_nodes, run_passes
 from cpsched.slurm.kernels import records as r
 
@@ -59,7 +59,7 @@ class SlurmBackfill(LearningDispatcher):
 
     Parameters
     ----------
-    priority
+    order
         ``basic`` (first come, first served), ``multifactor``, or any other priority.
     topology
         How nodes are chosen. ``line``: the run of consecutive nodes that fits best, or the largest
@@ -85,7 +85,7 @@ class SlurmBackfill(LearningDispatcher):
 
     def __init__(
         self,
-        priority: str = "basic",
+        order: str = "basic",
         topology: str = "line",
         reserve: str = "nodes",
         depth: int | None = 100,
@@ -97,7 +97,7 @@ class SlurmBackfill(LearningDispatcher):
         check_least("depth", depth, 0, "all")
         check_least("window", window, 0, "all")
         check_least("backfill_interval", backfill_interval, 0)
-        self.priority = make_priority(priority)
+        self.priority = make_priority(order)
         super().__init__(self.priority)
         self.tree = topology == "tree"
         self.close = reserve == "nodes"
@@ -188,7 +188,7 @@ class SlurmBackfill(LearningDispatcher):
         records, started = self._last
         at = np.flatnonzero(records[:, r.ROW] == row)
         by_main = int(self._rules.numbers[r.MAIN_STARTED])
-        queue = Queue(
+        queue = PassQueue(
             table=records,
             order=np.arange(len(records)),
             by_main=set(started[:by_main].tolist()),

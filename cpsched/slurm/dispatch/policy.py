@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 #: The limits of QOS and associations, as sacctmgr names them, and what kind of value each has.
-LIMITS: Mapping[str, v.Kind] = {
+LIMITS: Mapping[str, v.ValueType] = {
     **dict.fromkeys(("GrpTRES", "GrpTRESMins", "GrpTRESRunMins"), v.TRES),
     **dict.fromkeys(("GrpJobs", "GrpSubmit"), v.COUNT),
     "GrpWall": v.LENGTH,
@@ -30,7 +30,7 @@ LIMITS: Mapping[str, v.Kind] = {
 ABSENT: Any = object()
 
 
-def _key(name: str, kind: v.Kind, usual: Any = ABSENT) -> Any:
+def _key(name: str, kind: v.ValueType, usual: Any = ABSENT) -> Any:
     """Return an attribute with what files call it, the kind of its values, and its default."""
     about = {"key": (name, kind, {} if usual is dict else usual)}
     if usual is dict:
@@ -139,7 +139,7 @@ class Partition:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reservation:
+class SlurmReservation:
     """
     Nodes that are kept for some.
 
@@ -165,7 +165,7 @@ class Reservation:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Policy:
+class SlurmPolicy:
     """
     A policy.
 
@@ -185,19 +185,24 @@ class Policy:
     partitions: Mapping[str, Partition] = field(default_factory=dict)
     qos: Mapping[str, Qos] = field(default_factory=dict)
     associations: tuple[Association, ...] = ()
-    reservations: Mapping[str, Reservation] = field(default_factory=dict)
+    reservations: Mapping[str, SlurmReservation] = field(default_factory=dict)
     licenses: Mapping[str, int] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Any:
         """Return the value of a parameter, or its default."""
         return self.parameters.get(name, PARAMETERS[name].default)
 
-    def with_parameters(self, given: Mapping[str, Any]) -> Policy:
+    def limits(self) -> list[Mapping[str, Any]]:
+        """Return the limits of all QOS and associations."""
+        of_qos = [qos.limits for qos in self.qos.values()]
+        return of_qos + [assoc.limits for assoc in self.associations]
+
+    def with_parameters(self, given: Mapping[str, Any]) -> SlurmPolicy:
         """Return a policy in which some parameters have other values."""
         return replace(self, parameters={**self.parameters, **given})
 
 
-class Key(NamedTuple):
+class PolicyKey(NamedTuple):
     """
     What a file calls an attribute.
 
@@ -215,7 +220,7 @@ class Key(NamedTuple):
 
     name: str
     field: str
-    kind: v.Kind
+    kind: v.ValueType
     usual: Any
 
     @property
@@ -224,7 +229,7 @@ class Key(NamedTuple):
         return self.usual is ABSENT and self.field != "limits"
 
 
-class Table:
+class PolicyTable:
     """
     A table of a policy file.
 
@@ -245,35 +250,37 @@ class Table:
 
     def __init__(self, name: str, within: str, entry: type[Any]) -> None:
         self.name, self.within, self.entry = name, within, entry
-        self.keys: list[Key] = []
-        for one in fields(entry):
-            if one.name == "limits":
-                self.keys += [Key(limit, "limits", kind, ABSENT) for limit, kind in LIMITS.items()]
+        self.keys: list[PolicyKey] = []
+        for attribute in fields(entry):
+            if attribute.name == "limits":
+                self.keys += [
+                    PolicyKey(limit, "limits", kind, ABSENT) for limit, kind in LIMITS.items()
+                ]
             else:
-                name, kind, usual = one.metadata["key"]
-                self.keys.append(Key(name, one.name, kind, usual))
+                name, kind, usual = attribute.metadata["key"]
+                self.keys.append(PolicyKey(name, attribute.name, kind, usual))
 
-    def of(self, policy: Policy) -> list[Any]:
+    def of(self, policy: SlurmPolicy) -> list[Any]:
         """Return a policy's entries."""
-        found = getattr(policy, self.within)
-        return list(found.values() if isinstance(found, dict) else found)
+        entries = getattr(policy, self.within)
+        return list(entries.values() if isinstance(entries, dict) else entries)
 
-    def make(self, value_of: Callable[[Key], Any]) -> Any:
+    def make(self, value_of: Callable[[PolicyKey], Any]) -> Any:
         """Return an entry of what ``value_of`` returns for its keys, :data:`ABSENT` where none."""
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for key in self.keys:
             value = value_of(key)
             if value is ABSENT:
                 continue
             if key.field == "limits":
-                found.setdefault("limits", {})[key.name] = value
+                values.setdefault("limits", {})[key.name] = value
             else:
-                found[key.field] = value
-        return self.entry(**found)
+                values[key.field] = value
+        return self.entry(**values)
 
 
-PARTITIONS = Table("partition", "partitions", Partition)
-QOS = Table("qos", "qos", Qos)
-ASSOCIATIONS = Table("association", "associations", Association)
-RESERVATIONS = Table("reservation", "reservations", Reservation)
+PARTITIONS = PolicyTable("partition", "partitions", Partition)
+QOS = PolicyTable("qos", "qos", Qos)
+ASSOCIATIONS = PolicyTable("association", "associations", Association)
+RESERVATIONS = PolicyTable("reservation", "reservations", SlurmReservation)
 TABLES = (PARTITIONS, QOS, ASSOCIATIONS, RESERVATIONS)

@@ -12,8 +12,8 @@ from cpsched.slurm.dispatch.policy import (
     PARTITIONS,
     QOS,
     RESERVATIONS,
-    Policy,
-    Table,
+    PolicyTable,
+    SlurmPolicy,
 )
 from cpsched.slurm.dispatch.values import count
 
@@ -31,7 +31,7 @@ _TABLES = {
 _LICENSES, _LICENSE = "licenses", count(1)
 
 
-def edited(policy: Policy, edits: Iterable[str]) -> Policy:
+def edited(policy: SlurmPolicy, edits: Iterable[str]) -> SlurmPolicy:
     """
     Return a policy in which some values are others.
 
@@ -61,7 +61,7 @@ def edited(policy: Policy, edits: Iterable[str]) -> Policy:
     return policy
 
 
-def _named(policy: Policy, kind: str, name: str, text: str) -> tuple[Table, list[Any]]:
+def _named(policy: SlurmPolicy, kind: str, name: str, text: str) -> tuple[PolicyTable, list[Any]]:
     """Return the table of an edit and those of its entries that it names."""
     if kind not in _TABLES:
         known = (*_TABLES, _LICENSES)
@@ -70,23 +70,25 @@ def _named(policy: Policy, kind: str, name: str, text: str) -> tuple[Table, list
     if not name:
         raise ConfigError(f"must be {kind}.NAME.KEY=VALUE", where=text)
     table, field = _TABLES[kind]
-    there = [one for one in table.of(policy) if kind != "account" or not one.user]
-    found = [one for one in there if getattr(one, field) == name]
-    if not found:
-        names = list(dict.fromkeys(filter(None, (getattr(one, field) for one in there))))
+    there = [entry for entry in table.of(policy) if kind != "account" or not entry.user]
+    entries = [entry for entry in there if getattr(entry, field) == name]
+    if not entries:
+        names = list(dict.fromkeys(filter(None, (getattr(entry, field) for entry in there))))
         listed, hint = ", ".join(names) or "none", did_you_mean(name, names)
         raise ConfigError(f"there is no {kind} {name!r}; there are: {listed}.{hint}", where=text)
-    return table, found
+    return table, entries
 
 
-def _changed(policy: Policy, named: tuple[Table, list[Any]], name: str, text: str) -> Policy:
+def _changed(
+    policy: SlurmPolicy, named: tuple[PolicyTable, list[Any]], name: str, text: str
+) -> SlurmPolicy:
     """Return a policy in which a key of some entries has a value, or none where it is empty."""
     table, entries = named
     # sacctmgr takes both spellings.
     short = name.replace("PerUser", "PU").replace("PerAccount", "PA")
-    key = next((one for one in table.keys if one.name in (name, short)), None)
+    key = next((candidate for candidate in table.keys if candidate.name in (name, short)), None)
     if key is None:
-        names = [one.name for one in table.keys]
+        names = [candidate.name for candidate in table.keys]
         hint = did_you_mean(name, names)
         if name == "MaxTime":
             hint = " A queue's limit is the machine's: the change max-time QUEUE=TIME."
@@ -97,20 +99,22 @@ def _changed(policy: Policy, named: tuple[Table, list[Any]], name: str, text: st
         value = key.kind.read(text) if text else key.usual
     except ValueError as error:
         raise ValueError(f"is {text!r}, {error}") from None
-    found = []
-    for one in table.of(policy):
-        new = one
-        if one in entries and key.field == "limits":
-            others = {other: own for other, own in one.limits.items() if other != key.name}
-            new = replace(one, limits={**others, **({key.name: value} if text else {})})
-        elif one in entries:
-            new = replace(one, **{key.field: value})
-        found.append(new)
-    within: Any = tuple(found) if table is ASSOCIATIONS else {one.name: one for one in found}
+    changed = []
+    for entry in table.of(policy):
+        new = entry
+        if entry in entries and key.field == "limits":
+            others = {other: own for other, own in entry.limits.items() if other != key.name}
+            new = replace(entry, limits={**others, **({key.name: value} if text else {})})
+        elif entry in entries:
+            new = replace(entry, **{key.field: value})
+        changed.append(new)
+    within: Any = (
+        tuple(changed) if table is ASSOCIATIONS else {entry.name: entry for entry in changed}
+    )
     return replace(policy, **{table.within: within})
 
 
-def _counted(policy: Policy, name: str, text: str) -> Policy:
+def _counted(policy: SlurmPolicy, name: str, text: str) -> SlurmPolicy:
     """Return a policy with so many licences of a name, or none where that is empty."""
-    others = {one: number for one, number in policy.licenses.items() if one != name}
+    others = {licence: number for licence, number in policy.licenses.items() if licence != name}
     return replace(policy, licenses=others | ({name: _LICENSE.read(text)} if text else {}))

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import did_you_mean
 from cpsched.slurm.dispatch.parameters import PARAMETERS
-from cpsched.slurm.dispatch.policy import ABSENT, TABLES, Key, Policy, Table
-from cpsched.slurm.dispatch.values import LIST, Kind, toml, toml_table
+from cpsched.slurm.dispatch.policy import ABSENT, TABLES, PolicyKey, PolicyTable, SlurmPolicy
+from cpsched.slurm.dispatch.values import LIST, ValueType, toml, toml_table
 from cpsched.util.documents import read_text
 from cpsched.util.section import Section
 
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 _OF_PARAMETERS = {"slurm": False, "SchedulerParameters": True}
 
 
-def parse(text: str, *, where: str = "policy") -> Policy:
+# Nothing changes a policy, and a forecast makes the dispatcher hundreds of times.
+@lru_cache(maxsize=4)
+def parse(text: str, *, where: str = "policy") -> SlurmPolicy:
     """
     Return the policy that a file's text describes.
 
@@ -40,11 +42,11 @@ def parse(text: str, *, where: str = "policy") -> Policy:
     parameters: dict[str, Any] = {}
     for title, scheduler in _OF_PARAMETERS.items():
         section = top.table(title)
-        known = {name: one for name, one in PARAMETERS.items() if one.scheduler == scheduler}
+        known = {name: own for name, own in PARAMETERS.items() if own.scheduler == scheduler}
         section.expect(*known)
         parameters |= {name: _value(section, name, known[name].kind) for name in section.names()}
     licenses = top.table("licenses")
-    policy = Policy(
+    policy = SlurmPolicy(
         parameters=parameters,
         licenses={name: licenses.needed_count(name) for name in licenses.names()},
         **{table.within: _entries(top, table) for table in TABLES},
@@ -54,7 +56,7 @@ def parse(text: str, *, where: str = "policy") -> Policy:
     return policy
 
 
-def load(path: str | Path) -> Policy:
+def load(path: str | Path) -> SlurmPolicy:
     """
     Return the policy of a file.
 
@@ -63,17 +65,11 @@ def load(path: str | Path) -> Policy:
     ConfigError
         As :func:`parse`, and if the file cannot be read.
     """
-    return _parsed(read_text(Path(path)), str(path))
+    return parse(read_text(Path(path)), where=str(path))
 
 
-@lru_cache(maxsize=4)
-def _parsed(text: str, where: str) -> Policy:
-    """Return a policy, which nothing changes: a forecast makes the dispatcher hundreds of times."""
-    return parse(text, where=where)
-
-
-def _value(section: Section, key: str, kind: Kind) -> Any:
-    """Return what a key's value stands for."""
+def _value(section: Section, key: str, kind: ValueType) -> Any:
+    """Return the value of a key."""
     text = ",".join(section.texts(key)) if kind is LIST else section.scalar(key)
     try:
         return kind.read(text)
@@ -81,38 +77,38 @@ def _value(section: Section, key: str, kind: Kind) -> Any:
         raise section.error(key, f"is {text!r}, {error}") from None
 
 
-def _entries(top: Section, table: Table) -> Any:
+def _entries(top: Section, table: PolicyTable) -> Any:
     """Return the entries of a table, by name if they have one."""
-    found = []
+    entries = []
     for section in top.tables(table.name):
         section.expect(*(key.name for key in table.keys))
 
-        def value(key: Key, section: Section = section) -> Any:
+        def value(key: PolicyKey, section: Section = section) -> Any:
             there = key.needed or key.name in section
             return _value(section, key.name, key.kind) if there else ABSENT
 
-        found.append(table.make(value))
-    return tuple(found) if table.within == "associations" else _by_name(top, table.name, found)
+        entries.append(table.make(value))
+    return tuple(entries) if table.within == "associations" else _by_name(top, table.name, entries)
 
 
 def _by_name(top: Section, table: str, things: Iterable[Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    named: dict[str, Any] = {}
     for number, thing in enumerate(things, start=1):
-        if thing.name in found:
+        if thing.name in named:
             raise top.error(f"{table}[{number}]", f"there is another {table} {thing.name!r}")
-        found[thing.name] = thing
-    return found
+        named[thing.name] = thing
+    return named
 
 
 # --- what is named and must be there --------------------------------------------------------------
 
 
-def problems(policy: Policy) -> Iterator[tuple[str, str]]:
+def problems(policy: SlurmPolicy) -> Iterator[tuple[str, str]]:
     """Yield the keys that name what is not there, or that contradict others, and why."""
-    for number, one in enumerate(policy.reservations.values(), start=1):
-        if one.end <= one.start:
+    for number, reservation in enumerate(policy.reservations.values(), start=1):
+        if reservation.end <= reservation.start:
             yield f"reservation[{number}].EndTime", "must be after StartTime"
-        if not one.nodes:
+        if not reservation.nodes:
             yield f"reservation[{number}].Nodes", "there are none"
     for number, qos in enumerate(policy.qos.values(), start=1):
         yield from _lacking(f"qos[{number}].Preempt", qos.preempt, policy.qos, "QOS")
@@ -122,28 +118,28 @@ def problems(policy: Policy) -> Iterator[tuple[str, str]]:
     yield from _of_associations(policy)
 
 
-def _of_associations(policy: Policy) -> Iterator[tuple[str, str]]:
-    parents = {one.account: one.parent for one in policy.associations if not one.user}
+def _of_associations(policy: SlurmPolicy) -> Iterator[tuple[str, str]]:
+    parents = {assoc.account: assoc.parent for assoc in policy.associations if not assoc.user}
     seen: set[tuple[str, str, str]] = set()
-    for number, one in enumerate(policy.associations, start=1):
+    for number, assoc in enumerate(policy.associations, start=1):
         key = f"association[{number}]"
-        if (identity := (one.account, one.user, one.partition)) in seen:
+        if (identity := (assoc.account, assoc.user, assoc.partition)) in seen:
             yield key, "there is another one of the same account, user and partition"
         seen.add(identity)
-        named, above = ("Account", one.account) if one.user else ("Parent", one.parent)
+        named, above = ("Account", assoc.account) if assoc.user else ("Parent", assoc.parent)
         yield from _lacking(f"{key}.{named}", [above], parents, "account")
-        yield from _lacking(f"{key}.QOS", (*one.qos, one.default_qos), policy.qos, "QOS")
-        at, steps = one.account, 0
+        yield from _lacking(f"{key}.QOS", (*assoc.qos, assoc.default_qos), policy.qos, "QOS")
+        at, steps = assoc.account, 0
         while (at := parents.get(at, "")) and steps <= len(parents):
             steps += 1
         if at:
-            yield f"{key}.Parent", f"{one.account!r} is below itself"
+            yield f"{key}.Parent", f"{assoc.account!r} is below itself"
 
 
 def _lacking(
     key: str, names: Iterable[str], there: Iterable[str], what: str
 ) -> Iterator[tuple[str, str]]:
-    """Say which names, '' aside, are not there."""
+    """Return which names, '' aside, are not there."""
     there = list(there)
     for name in names:
         if name and name not in there:
@@ -154,19 +150,19 @@ def _lacking(
 # --- writing -------------------------------------------------------------------------------------
 
 
-def to_toml(policy: Policy) -> str:
+def to_toml(policy: SlurmPolicy) -> str:
     """Return the text of a file that :func:`parse` reads back to an equal policy."""
     return "\n".join(_lines(policy))
 
 
-def _lines(policy: Policy) -> Iterator[str]:
+def _lines(policy: SlurmPolicy) -> Iterator[str]:
     for title, scheduler in _OF_PARAMETERS.items():
         own = [name for name in policy.parameters if PARAMETERS[name].scheduler == scheduler]
         if own:
             yield f"[{title}]"
             for name in own:
-                one, value = PARAMETERS[name], policy.parameters[name]
-                yield f"{name} = {toml(one.kind.shown(value))}  # {one.meaning}"
+                parameter, value = PARAMETERS[name], policy.parameters[name]
+                yield f"{name} = {toml(parameter.kind.shown(value))}  # {parameter.meaning}"
             yield ""
     if policy.licenses:
         yield from (*toml_table("[licenses]", policy.licenses), "")
@@ -175,13 +171,13 @@ def _lines(policy: Policy) -> Iterator[str]:
             yield from (*toml_table(f"[[{table.name}]]", _keys(table, entry)), "")
 
 
-def _keys(table: Table, entry: Any) -> dict[str, Any]:
+def _keys(table: PolicyTable, entry: Any) -> dict[str, Any]:
     """Return the keys of an entry that are not as they are where nothing is said."""
-    found: dict[str, Any] = {}
+    shown: dict[str, Any] = {}
     for key in table.keys:
         value = getattr(entry, key.field)
         if key.field == "limits":
             value = value.get(key.name, ABSENT)
         if value != key.usual:
-            found[key.name] = key.kind.shown(value)
-    return found
+            shown[key.name] = key.kind.shown(value)
+    return shown

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from cpsched.model.jobtable import JobTable, RunningTable
     from cpsched.model.system import System
-    from cpsched.slurm.dispatch.policy import Policy
+    from cpsched.slurm.dispatch.policy import SlurmPolicy
     from cpsched.util.types import BoolArray, IntArray
 
 #: The effect of a mode; ``GANG`` and ``WITHIN`` are combined with others.
@@ -34,13 +34,13 @@ def _order(jobs: RunningTable, rank: IntArray, *, youngest: bool) -> IntArray:
     return np.lexsort((jobs.rows, jobs.column(c.ALLOC_COUNT), rank))
 
 
-def _mode(policy: Policy, words: frozenset[str] | str) -> Preempt:
+def _mode(policy: SlurmPolicy, words: frozenset[str] | str) -> Preempt:
     named = words.split(",") if isinstance(words, str) else words
     return _possible(policy, next((_MODES[word] for word in named if word in _MODES), Preempt.OFF))
 
 
-def _possible(policy: Policy, mode: Preempt) -> Preempt:
-    """Return what is done instead: jobs that may not be requeued are cancelled."""
+def _possible(policy: SlurmPolicy, mode: Preempt) -> Preempt:
+    """Return the mode that is possible: jobs that may not be requeued are cancelled."""
     return Preempt.KILL if mode is Preempt.REQUEUE and not policy["JobRequeue"] else mode
 
 
@@ -49,37 +49,37 @@ class QosRules(PreemptionRules):
 
     asks_once = True
 
-    def __init__(self, policy: Policy, qos_of: Callable[[IntArray], IntArray]) -> None:
+    def __init__(self, policy: SlurmPolicy, qos_of: Callable[[IntArray], IntArray]) -> None:
         self._qos_of = qos_of
         self._youngest: bool = policy["preempt_youngest_first"]
-        found = list(policy.qos.values())
-        names = [one.name for one in found]
+        all_qos = list(policy.qos.values())
+        names = [qos.name for qos in all_qos]
         cluster, exempt = _mode(policy, policy["PreemptMode"]), policy["PreemptExemptTime"]
         #: Of each QOS; the last one is that of jobs without.
         self._acts = [
             Act(
                 # "cluster" stands for what the cluster has.
-                _mode(policy, one.preempt_mode) if one.preempt_mode in _MODES else cluster,
-                one.grace,
-                exempt if one.preempt_exempt is None else one.preempt_exempt,
+                _mode(policy, qos.preempt_mode) if qos.preempt_mode in _MODES else cluster,
+                qos.grace,
+                exempt if qos.preempt_exempt is None else qos.preempt_exempt,
             )
-            for one in found
+            for qos in all_qos
         ] + [Act(Preempt.OFF, 0)]
-        self._priority: IntArray = np.array([one.priority for one in found] + [0], dtype=np.int64)
-        self._allowed: BoolArray = np.zeros((len(found) + 1, len(found) + 1), dtype=np.bool_)
-        for at, one in enumerate(found):
-            self._allowed[at, [names.index(other) for other in one.preempt]] = True
+        self._priority: IntArray = np.array([qos.priority for qos in all_qos] + [0], dtype=np.int64)
+        self._allowed: BoolArray = np.zeros((len(all_qos) + 1, len(all_qos) + 1), dtype=np.bool_)
+        for at, qos in enumerate(all_qos):
+            self._allowed[at, [names.index(other) for other in qos.preempt]] = True
 
     def tier(self, jobs: JobTable) -> IntArray:
         """Return the position of each job's QOS, -1 for none."""
         return self._qos_of(jobs.rows)
 
     def acts(self, jobs: JobTable) -> list[Act]:
-        """Return what the QOS of each job allows."""
+        """Return the acts that the QOS of each job allows."""
         return [self._acts[at] for at in self.tier(jobs).tolist()]
 
     def allows(self, asking: int, running: int) -> bool:
-        """Say whether one QOS may preempt another."""
+        """Return whether one QOS may preempt another."""
         return bool(self._allowed[asking, running])
 
     def order(self, jobs: RunningTable) -> IntArray:
@@ -92,7 +92,7 @@ class PartitionRules(QueueRules):
 
     asks_once = True
 
-    def __init__(self, policy: Policy, system: System) -> None:
+    def __init__(self, policy: SlurmPolicy, system: System) -> None:
         super().__init__(system.queues)
         self._cluster = _mode(policy, policy["PreemptMode"])
         self._policy = policy
@@ -104,7 +104,7 @@ class PartitionRules(QueueRules):
         return _order(jobs, self.tier(jobs), youngest=self._youngest)
 
     def acts(self, jobs: JobTable) -> list[Act]:
-        """Return what each job's partition says, or the cluster where it says nothing."""
+        """Return the acts of each job's partition, or of the cluster where it has none."""
         return [
             Act(
                 self._cluster if act.mode is Preempt.OFF else _possible(self._policy, act.mode),

@@ -37,8 +37,8 @@ class Factors(NamedTuple):
         """Return the sums: whole numbers, at least 1 (0: the job is held) and at most ``MOST``."""
         summed = self.age + self.association + self.fair_share + self.job_size + self.partition
         summed = summed + self.qos + (self.tres.sum(axis=1) - self.nice)
-        found: IntArray = np.clip(summed, 1.0, MOST).astype(np.int64)
-        return found
+        priorities: IntArray = np.clip(summed, 1.0, MOST).astype(np.int64)
+        return priorities
 
 
 def _none() -> FloatArray:
@@ -138,22 +138,22 @@ class Multifactor:
         """Return the weighted factors of each kind of trackable resource."""
         if not len(self.tres_weight):
             return np.zeros((len(partition), 0))
-        whole = np.where(partition[:, np.newaxis] >= 0, self.partition_tres[partition], 0.0)
-        part = np.zeros_like(whole)
-        np.divide(asked, whole, part, where=whole > 0)
+        total = np.where(partition[:, np.newaxis] >= 0, self.partition_tres[partition], 0.0)
+        part = np.zeros_like(total)
+        np.divide(asked, total, part, where=total > 0)
         return part * self.tres_weight
 
 
 def normalized(priorities: IntArray, *, keep: bool = False) -> FloatArray:
     """Return priorities as parts of the highest of them, or as they are."""
-    most = priorities.max(initial=0)
+    highest = priorities.max(initial=0)
     values = priorities.astype(np.float64)
-    return values if keep or not most else values / most
+    return values if keep or not highest else values / highest
 
 
 def _at(values: FloatArray, positions: IntArray) -> FloatArray:
     """Return values by position, 0 for position -1."""
     if not len(values):
         return np.zeros(len(positions))
-    found: FloatArray = np.where(positions >= 0, values[np.maximum(positions, 0)], 0.0)
-    return found
+    factors: FloatArray = np.where(positions >= 0, values[np.maximum(positions, 0)], 0.0)
+    return factors

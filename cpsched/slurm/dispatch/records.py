@@ -14,11 +14,11 @@ from cpsched.kernels.arrays import FAR
 from cpsched.model import columns as c
 from cpsched.model.arrays import immutable
 from cpsched.slurm.dispatch.accounts import Accounts
-from cpsched.slurm.dispatch.limits import Job, LimitBook, Who, limited_tres
+from cpsched.slurm.dispatch.limits import JobOwner, LimitCounters, LimitedJob, limited_tres
 from cpsched.slurm.dispatch.partitions import Partitions, Reservations
 from cpsched.slurm.dispatch.priority import Multifactor, normalized
 from cpsched.slurm.dispatch.settings import grown
-from cpsched.slurm.dispatch.tres import Tres
+from cpsched.slurm.dispatch.tres import TresCounter
 from cpsched.slurm.dispatch.usage import Usage
 from cpsched.slurm.kernels import jobs as kernels
 from cpsched.slurm.kernels import records as r
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from cpsched.model.jobtable import JobTable
     from cpsched.model.system import System
     from cpsched.model.view import View
-    from cpsched.slurm.dispatch.policy import Policy
+    from cpsched.slurm.dispatch.policy import SlurmPolicy
     from cpsched.util.types import BoolArray, FloatArray, IntArray
 
 #: Labels that say whose a job is and where it runs, by column.
@@ -58,7 +58,7 @@ class Records:
         record of each row of the job store.
     """
 
-    def __init__(self, system: System, policy: Policy, epoch: int = 0) -> None:
+    def __init__(self, system: System, policy: SlurmPolicy, epoch: int = 0) -> None:
         self.policy = policy
         self.reservations = Reservations(system, policy, epoch)
         self.accounts = Accounts(policy)
@@ -67,9 +67,9 @@ class Records:
         weights = policy["PriorityWeightTRES"]
         names = dict.fromkeys([*limited_tres(policy), *billed, *weights])
         names.pop("billing", None)
-        self.tres = Tres(system, tuple(names))
+        self.tres = TresCounter(system, tuple(names))
         self.kinds = (*self.tres.names, "billing")
-        self.limits = LimitBook(policy, self.accounts.associations, self.kinds)
+        self.limits = LimitCounters(policy, self.accounts.associations, self.kinds)
         self._qos = {name: at for at, name in enumerate(policy.qos)}
         #: The QOS that another may preempt: jobs of others go first.
         by_qos = policy["PreemptType"] == "preempt/qos"
@@ -101,7 +101,7 @@ class Records:
             sought=np.zeros(kernels.NUM_SAME, dtype=np.int64),
         )
         self._num_kinds = 0
-        self._who: dict[tuple[int, ...], Who] = {}
+        self._who: dict[tuple[int, ...], JobOwner] = {}
         self._factors: dict[tuple[object, ...], tuple[float, ...]] = {}
         self._bills: dict[tuple[int, tuple[int, ...]], float] = {}
         self._shapes = Shapes(self.partitions, self.reservations)
@@ -187,7 +187,7 @@ class Records:
         records = max(int(book["num_records"]) + most, num_rows)
         first = grown(jobs.first, num_rows)
         first[len(jobs.first) :] = -1
-        self.usage.make_room(queued)
+        self.usage.grow(queued)
         self.jobs = Jobs(
             table=grown(jobs.table, records),
             amounts=grown(jobs.amounts, records),
@@ -293,7 +293,7 @@ class Records:
         )
 
     def _entry(
-        self, values: list[int], who: Who, partition: int, amounts: tuple[int, ...]
+        self, values: list[int], who: JobOwner, partition: int, amounts: tuple[int, ...]
     ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[float, ...], float]:
         """Return what is the same of all jobs like one in a partition, as of :attr:`jobs`."""
         billing = self._bill(partition, amounts)
@@ -301,7 +301,8 @@ class Records:
         limit, minutes = values[c.ARRAY_LIMIT], -(-values[c.REQUESTED_TIME] // 60)
         array = values[c.ARRAY] if limit > 0 else None
         template = self.limits.template(
-            Job(self.partitions.rules[partition].qos, who, array, limit, minutes), counted[1:]
+            LimitedJob(self.partitions.rules[partition].qos, who, array, limit, minutes),
+            counted[1:],
         )
         several, own = len(who.partitions) > 1, who.reservation
         until = int(self.reservations.end[own] if own >= 0 else FAR)
@@ -344,7 +345,7 @@ class Records:
             self._bills[partition, amounts] = found
         return found
 
-    def _find_who(self, labels: Mapping[str, Sequence[str]], values: list[int]) -> Who:
+    def _find_who(self, labels: Mapping[str, Sequence[str]], values: list[int]) -> JobOwner:
         key = tuple(values[column] for column in _WHO)
         found = self._who.get(key)
         if found is None:
@@ -357,7 +358,7 @@ class Records:
             own = qos or self.accounts.default_qos(association)
             partitions = tuple(self.partitions.of(queue, own, account))
             path = self.accounts.path(association)
-            found = Who(
+            found = JobOwner(
                 *(partitions, own, association, path, key[2], key[3], licenses or ""),
                 self.reservations.at(reservation),
             )

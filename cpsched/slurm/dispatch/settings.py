@@ -10,7 +10,7 @@ from cpsched.kernels.arrays import FAR
 from cpsched.slurm.kernels.desk import BOOK, SETTINGS
 
 if TYPE_CHECKING:
-    from cpsched.slurm.dispatch.policy import Policy
+    from cpsched.slurm.dispatch.policy import SlurmPolicy
     from cpsched.util.types import AnyArray
 
 #: Slurm's ln 2, with three digits.
@@ -28,8 +28,8 @@ def new_book() -> AnyArray:
     return book
 
 
-def settings_of(policy: Policy) -> AnyArray:
-    """Return what a policy says as an array of one record."""
+def settings_of(policy: SlurmPolicy) -> AnyArray:
+    """Return the settings of a policy as an array of one record."""
     flags = policy["PriorityFlags"]
     multifactor = policy["PriorityType"] == "priority/multifactor"
     shares = multifactor and policy["PriorityWeightFairshare"] > 0
@@ -64,9 +64,9 @@ def settings_of(policy: Policy) -> AnyArray:
 
 
 def grown(array: AnyArray, least: int) -> AnyArray:
-    """Return an array with room for at least so many rows, itself if it has that."""
+    """Return an array of at least so many rows: itself if it has them, else a larger copy."""
     if len(array) >= least:
         return array
-    found = np.zeros((max(2 * len(array), least), *array.shape[1:]), dtype=array.dtype)
-    found[: len(array)] = array
-    return found
+    larger = np.zeros((max(2 * len(array), least), *array.shape[1:]), dtype=array.dtype)
+    larger[: len(array)] = array
+    return larger

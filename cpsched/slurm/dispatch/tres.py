@@ -1,4 +1,4 @@
-"""What jobs ask for as Slurm counts it: CPUs, memory, nodes, GRES and billing."""
+"""Requests of jobs as Slurm counts them: CPUs, memory, nodes, GRES and billing."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.dispatch.priority import least_taken, units_a_node_holds
+from cpsched.dispatch.priority import least_taken, max_units_on_node
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from cpsched.model.jobtable import JobTable
     from cpsched.model.system import System
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 #: Resources of a system with another name in Slurm.
 _NAMES = {"core": "cpu", "mem": "mem"}
 _KB_PER_MB = 1024
+#: TRES that are limited whatever the nodes have.
+_ANYWHERE = ("cpu", "node", "billing")
 
 
 def resources_of(name: str, resources: Sequence[str]) -> list[int]:
@@ -28,13 +30,20 @@ def resources_of(name: str, resources: Sequence[str]) -> list[int]:
     (``gpu:a100``), all of them. ``gres/gpu:a100`` counts one type.
     """
     if not name.startswith("gres/"):
-        return [at for at, one in enumerate(resources) if _NAMES.get(one) == name]
+        return [at for at, resource in enumerate(resources) if _NAMES.get(resource) == name]
     gres = name.removeprefix("gres/")
-    named = [at for at, one in enumerate(resources) if one.lower() == gres]
-    return named or [at for at, one in enumerate(resources) if one.lower().startswith(f"{gres}:")]
+    named = [at for at, resource in enumerate(resources) if resource.lower() == gres]
+    return named or [
+        at for at, resource in enumerate(resources) if resource.lower().startswith(f"{gres}:")
+    ]
 
 
-class Tres:
+def uncounted(names: Iterable[str], resources: Sequence[str]) -> list[str]:
+    """Return the TRES that count none of a system's resources, nor what every system has."""
+    return [tres for tres in names if tres not in _ANYWHERE and not resources_of(tres, resources)]
+
+
+class TresCounter:
     """Counts what jobs take in a system's terms of trackable resources."""
 
     def __init__(self, system: System, names: Sequence[str]) -> None:
@@ -49,17 +58,17 @@ class Tres:
         A job takes as few nodes as it may and as hold it.
         """
         taken = least_taken(jobs, self._nodes)
-        found = np.zeros((len(jobs), len(self.names)), dtype=np.int64)
+        amounts = np.zeros((len(jobs), len(self.names)), dtype=np.int64)
         for at, (name, resources) in enumerate(zip(self.names, self._resources, strict=True)):
             if name == "node":
-                most = units_a_node_holds(jobs, self._nodes)
-                found[:, at] = np.maximum(jobs.nodes_min, -(-jobs.units // most))
+                per_node = max_units_on_node(jobs, self._nodes)
+                amounts[:, at] = np.maximum(jobs.nodes_min, -(-jobs.units // per_node))
             else:
-                found[:, at] = taken[:, resources].sum(axis=1)
-        return found
+                amounts[:, at] = taken[:, resources].sum(axis=1)
+        return amounts
 
     def of_nodes(self, capacity: IntArray) -> IntArray:
-        """Return what some nodes have together, shape ``(T,)``."""
+        """Return the resources of some nodes together, shape ``(T,)``."""
         total = capacity.sum(axis=0)
         return np.array(
             [
@@ -88,5 +97,5 @@ class Tres:
         for at, name in enumerate(self.names):
             unit = _KB_PER_MB if name == "mem" else 1
             products[:, at] = amounts[:, at] * (weights.get(name, 0.0) / unit)
-        found: FloatArray = products.max(axis=1) if largest else products.sum(axis=1)
-        return found
+        bill: FloatArray = products.max(axis=1) if largest else products.sum(axis=1)
+        return bill

@@ -1,5 +1,5 @@
 """
-What associations have used as Slurm counts it: usage decays, and is computed every so often.
+The usage of associations as Slurm counts it: usage decays, and is computed every so often.
 
 After Slurm's page *Multifactor Priority Plugin*.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from cpsched.slurm.dispatch.fair_share import ShareTree
-    from cpsched.slurm.dispatch.policy import Policy
+    from cpsched.slurm.dispatch.policy import SlurmPolicy
     from cpsched.util.types import FloatArray
 
 #: For how many years it is known beforehand when usage is set back.
@@ -45,7 +45,7 @@ class Usage:
     """
 
     def __init__(
-        self, tree: ShareTree, policy: Policy, used: FloatArray | float = 0.0, epoch: int = 0
+        self, tree: ShareTree, policy: SlurmPolicy, used: FloatArray | float = 0.0, epoch: int = 0
     ) -> None:
         self._tree = tree
         self.settings, self.book = settings_of(policy), new_book()
@@ -66,7 +66,7 @@ class Usage:
 
     @property
     def raw(self) -> FloatArray:
-        """What each association and all below it have used."""
+        """The usage of each association and all below it."""
         return self.charges.raw
 
     @property
@@ -76,7 +76,7 @@ class Usage:
 
     def started(self, association: int, billing: float, now: int) -> None:
         """Charge a job from now on; ``billing`` counts the usage factor of its QOS."""
-        self.make_room(1)
+        self.grow(1)
         kernels.begin_charging(self.book, self.settings, self.charges, association, billing, now)
 
     def ended(self, association: int, billing: float, start: int, now: int) -> None:
@@ -94,8 +94,8 @@ class Usage:
             self._judge()
         return at
 
-    def make_room(self, num: int) -> None:
-        """Make room for so many jobs that start before the next computation."""
+    def grow(self, num: int) -> None:
+        """Let so many more jobs start before the next computation."""
         charges, least = self.charges, int(self.book["num_late"][0]) + num
         late, billing = grown(charges.late, least), grown(charges.late_billing, least)
         self.charges = charges._replace(late=late, late_billing=billing)
@@ -125,7 +125,7 @@ class Usage:
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state` returned."""
         self.book.view(np.int64)[:] = state["book"]
-        self.make_room(0)
+        self.grow(0)
         charges, late = self.charges, len(state["late"])
         charges.raw[:], charges.rate[:] = state["raw"], state["rate"]
         charges.late[:late], charges.late_billing[:late] = state["late"], state["late_billing"]

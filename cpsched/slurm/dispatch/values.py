@@ -42,7 +42,7 @@ def _as_it_is(value: Any) -> Any:
     return value
 
 
-class Kind(NamedTuple):
+class ValueType(NamedTuple):
     """
     A kind of value.
 
@@ -64,43 +64,43 @@ class Kind(NamedTuple):
     choices: tuple[str, ...] = ()
 
 
-def count(least: int = 0, most: int = _MOST) -> Kind:
+def count(least: int = 0, largest: int = _MOST) -> ValueType:
     """Return the kind of whole numbers within bounds, of which UNLIMITED is the largest."""
 
     def read(text: str) -> int:
-        value = min(INFINITE, most) if is_endless(text) else number(text)
-        if not least <= value <= most:
-            top = "on" if most == _MOST else f"to {most}"
+        value = min(INFINITE, largest) if is_endless(text) else number(text)
+        if not least <= value <= largest:
+            top = "on" if largest == _MOST else f"to {largest}"
             raise ValueError(f"must be a whole number from {least} {top}")
         return value
 
-    return Kind("count", read)
+    return ValueType("count", read)
 
 
-def choice(*choices: str) -> Kind:
+def choice(*choices: str) -> ValueType:
     """Return the kind of one of some words."""
-    known = {one.lower(): one for one in choices}
+    known = {word.lower(): word for word in choices}
 
     def read(text: str) -> str:
         if text.lower() not in known:
             raise ValueError(f"must be one of: {', '.join(choices)}")
         return known[text.lower()]
 
-    return Kind("choice", read, choices=choices)
+    return ValueType("choice", read, choices=choices)
 
 
-def words(*choices: str) -> Kind:
+def words(*choices: str) -> ValueType:
     """Return the kind of sets of some words; of any where none are given."""
-    known = {one.lower(): one for one in choices}
+    known = {word.lower(): word for word in choices}
 
     def read(text: str) -> frozenset[str]:
-        found = names(text)
-        unknown = next((word for word in found if word.lower() not in known), None)
+        given = names(text)
+        unknown = next((word for word in given if word.lower() not in known), None)
         if unknown is not None and choices:
             raise ValueError(f"{unknown!r} must be one of: {', '.join(choices)}")
-        return frozenset(known.get(word.lower(), word) for word in found)
+        return frozenset(known.get(word.lower(), word) for word in given)
 
-    return Kind("words", read, lambda value: ",".join(sorted(value)), choices)
+    return ValueType("words", read, lambda value: ",".join(sorted(value)), choices)
 
 
 def names(text: str) -> tuple[str, ...]:
@@ -181,22 +181,22 @@ def tres(text: str) -> dict[str, int]:
     ValueError
         If it is not of that form.
     """
-    found: dict[str, int] = {}
+    amounts: dict[str, int] = {}
     for item in names(text):
         name, equals, value = item.partition("=")
         if not equals or not name:
             raise ValueError(f"{item!r} is not an amount, such as cpu=100")
         name = name.lower()
         try:
-            found[name] = memory(value) if name == "mem" else amount(value)
+            amounts[name] = memory(value) if name == "mem" else amount(value)
         except ValueError as error:
             raise ValueError(f"{item!r} {error}") from None
-    return found
+    return amounts
 
 
 def _weights(text: str) -> dict[str, float]:
     """Read ``CPU=1.0,Mem=0.25G``: weights by TRES, of memory for a MB (0.25 for each GB)."""
-    found: dict[str, float] = {}
+    weights: dict[str, float] = {}
     for item in names(text):
         name, equals, value = item.partition("=")
         unit = value[-1:].upper() if value[-1:].isalpha() else ""
@@ -206,8 +206,8 @@ def _weights(text: str) -> dict[str, float]:
             equals = ""
         if not equals or unit not in _SIZES:
             raise ValueError(f"{item!r} is not a weight, such as CPU=1.0 or Mem=0.25G")
-        found[name.lower()] = number / _SIZES[unit]
-    return found
+        weights[name.lower()] = number / _SIZES[unit]
+    return weights
 
 
 def _listed(amounts: Mapping[str, Any], memory: Callable[[Any], str]) -> str:
@@ -221,21 +221,21 @@ def _weight_of_memory(of_megabyte: float) -> str:
     return min(str(of_megabyte), f"{of_megabyte * 2**10}G", key=len)
 
 
-COUNT, NAME = count(), Kind("name", _as_it_is)
-FLAG, NUMBER = Kind("flag", _flag), Kind("number", _number)
+COUNT, NAME = count(), ValueType("name", _as_it_is)
+FLAG, NUMBER = ValueType("flag", _flag), ValueType("number", _number)
 #: Times of slurm.conf, of which a number alone is minutes; of sacctmgr, of which it is seconds.
-TIME = Kind("time", _time, lambda value: "UNLIMITED" if value >= ENDLESS else clock(value))
-LENGTH = Kind("length", _length, TIME.shown)
-MOMENT = Kind(
+TIME = ValueType("time", _time, lambda value: "UNLIMITED" if value >= ENDLESS else clock(value))
+LENGTH = ValueType("length", _length, TIME.shown)
+MOMENT = ValueType(
     "moment",
     lambda text: instant(text)[0],
     lambda value: datetime.fromtimestamp(value, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
 )
 #: Names as one text, and as a list of texts; and words that are not in any order.
-NAMES, LIST = Kind("names", names, ",".join), Kind("list", names, list)
+NAMES, LIST = ValueType("names", names, ",".join), ValueType("list", names, list)
 WORDS = words()
-SHARES = Kind("shares", _shares, lambda value: "parent" if value is None else value)
+SHARES = ValueType("shares", _shares, lambda value: "parent" if value is None else value)
 #: What is done to preempted jobs; '' for what the cluster does.
-MODE = Kind("mode", lambda text: text.upper().replace("CLUSTER", ""))
-TRES = Kind("tres", tres, lambda value: _listed(value, "{}K".format))
-WEIGHTS = Kind("weights", _weights, lambda value: _listed(value, _weight_of_memory))
+MODE = ValueType("mode", lambda text: text.upper().replace("CLUSTER", ""))
+TRES = ValueType("tres", tres, lambda value: _listed(value, "{}K".format))
+WEIGHTS = ValueType("weights", _weights, lambda value: _listed(value, _weight_of_memory))

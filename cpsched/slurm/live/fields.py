@@ -1,5 +1,5 @@
 """
-What ``squeue``, ``sinfo`` and ``scontrol`` print, as jobs and nodes.
+Jobs and nodes, read from the output of ``squeue``, ``sinfo`` and ``scontrol``.
 
 Names and comments are user input and may contain line ends and any separator. So every call chooses
 an unpredictable separator (:func:`separator`), and a record ends with it twice.
@@ -13,8 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cpsched.logs.sacct.request import GRES, with_types
-from cpsched.slurm.live.errors import UnreadableError
-from cpsched.slurm.live.snapshot import LiveJob, Placed, Reserved, is_closed
+from cpsched.slurm.live.snapshot import LiveJob, Placed, Reserved, UnreadableError, is_closed
 from cpsched.util.node_lists import expand
 from cpsched.util.slurm_quantities import amount, elapsed, memory
 from cpsched.util.types import MISSING
@@ -24,10 +23,10 @@ if TYPE_CHECKING:
 
 NODE_FIELDS = ("StateComplete", "NodeList")
 _NOTHING = ("", "(null)", "N/A", "None", "none", "NONE", "Unknown", "n/a", "UNLIMITED", "INVALID")
-_MOST_NODES = 100_000
+_MAX_NODES = 100_000
 _TOTAL_MEMORY = re.compile(r"(?:^|,)mem=([0-9.]+[KMGTP]?)")
-#: What a job holds on nodes, in ``scontrol -d show job``.
-_HELD = re.compile(r" Nodes=(\S+) CPU_IDs=(\S*) Mem=([0-9]+) GRES=(\S*)")
+#: The allocation of a job on nodes, in ``scontrol -d show job``.
+_ALLOCATED = re.compile(r" Nodes=(\S+) CPU_IDs=(\S*) Mem=([0-9]+) GRES=(\S*)")
 _BOUNDS = re.compile(r" ReqNodeList=\S+ ExcNodeList=(\S+) ")
 _THROTTLE = re.compile(r" ArrayTaskThrottle=([0-9]+)")
 _RESERVATION = re.compile(
@@ -43,7 +42,7 @@ def separator() -> str:
 
 
 def format_of(fields: tuple[str, ...], mark: str) -> str:
-    """Return what to give to ``-O``."""
+    """Return the value of the option ``-O``."""
     return ",".join(f"{name}:{mark}" for name in fields[:-1]) + f",{fields[-1]}:{mark}{mark}"
 
 
@@ -56,10 +55,10 @@ def records(text: str, fields: tuple[str, ...], mark: str) -> Iterator[dict[str,
     UnreadableError
         If a record has a different number of fields.
     """
-    *whole, rest = text.split(f"{mark}{mark}\n")
+    *lines, rest = text.split(f"{mark}{mark}\n")
     if rest.strip():
         raise UnreadableError(f"a record is not complete: {rest[:60]!r}")
-    for record in whole:
+    for record in lines:
         values = record.split(mark)
         if len(values) != len(fields):
             raise UnreadableError(f"has {len(values)} fields, must have {len(fields)}: {record!r}")
@@ -75,17 +74,17 @@ def job_of(row: Mapping[str, str]) -> LiveJob:
     UnreadableError
         If a value cannot be read; names job, field and value.
     """
-    found: dict[str, Any] = {"state": "", "submit": 0}
+    values: dict[str, Any] = {"state": "", "submit": 0}
     for field, (attribute, reader) in _READERS.items():
         value = row[field] if reader is _as_written else row[field].strip()
         try:
             if value not in _NOTHING or reader is _as_written:
-                found[attribute] = reader(value)
+                values[attribute] = reader(value)
         except ValueError as error:
             key = row["JobArrayID"]
             raise UnreadableError(f"job {key!r}: {field} is {value!r}, {error}") from None
-    total = found.pop("mem_total", 0)
-    job = LiveJob(**found)
+    total = values.pop("mem_total", 0)
+    job = LiveJob(**values)
     return replace(
         job,
         array=job.array if "_" in job.key else "",
@@ -113,22 +112,24 @@ def reservations_of(text: str) -> tuple[Reserved, ...]:
     UnreadableError
         If its nodes are not a list of hosts.
     """
-    found = []
+    reservations = []
     for start, end, nodes in _RESERVATION.findall(text):
         try:
             names = hosts(nodes) if nodes not in _NOTHING else ()
         except ValueError as error:
             raise UnreadableError(f"a reservation's nodes are {nodes!r}, {error}") from None
         if names:
-            found.append(Reserved(names, int(start), int(end)))
-    return tuple(sorted(found, key=lambda one: (one.start, one.end, one.nodes)))
+            reservations.append(Reserved(names, int(start), int(end)))
+    return tuple(
+        sorted(reservations, key=lambda reserved: (reserved.start, reserved.end, reserved.nodes))
+    )
 
 
 def details_of(text: str, job: LiveJob) -> dict[str, Any]:
     """
-    Return what ``scontrol -d -o show job`` shows about a job and ``squeue`` does not.
+    Return the attributes of a job in ``scontrol -d -o show job`` that ``squeue`` does not show.
 
-    A job's name in the line may imitate fields, which harms only that job. What it holds on each
+    A job's name in the line may imitate fields, which harms only that job. Its allocation on each
     node is left out if it contradicts the known nodes and cores.
     """
     bounds, throttles = _BOUNDS.findall(text), _THROTTLE.findall(text)
@@ -141,14 +142,13 @@ def details_of(text: str, job: LiveJob) -> dict[str, Any]:
 
 
 def _placed(text: str, job: LiveJob) -> tuple[Placed, ...]:
-    found = [
-        Placed(node, _num_ids(cpus), int(mem) * 1024, gres_of(gres))
-        for nodes, cpus, mem, gres in (_HELD.findall(text) if job.holds else ())
+    placed = [
+        Placed(node, len(hosts(f"n[{cpus}]" if cpus else "")), int(mem) * 1024, gres_of(gres))
+        for nodes, cpus, mem, gres in (_ALLOCATED.findall(text) if job.holds else ())
         for node in hosts(nodes)
     ]
-    nodes = [one.node for one in found]
-    agrees = set(nodes) == set(job.nodes) and len(nodes) == len(job.nodes)
-    return tuple(found) if agrees and sum(one.cores for one in found) == job.cpus else ()
+    agrees = sorted(part.node for part in placed) == sorted(job.nodes)
+    return tuple(placed) if agrees and sum(part.cores for part in placed) == job.cpus else ()
 
 
 def gres_of(text: str) -> dict[str, int]:
@@ -158,8 +158,8 @@ def gres_of(text: str) -> dict[str, int]:
     That is 2 of ``gpu``, 2 of ``gpu:a100`` and 1 of ``mic``.
     """
     items = _SOCKETS.sub("", text).split(",") if text not in _NOTHING else ()
-    found = filter(None, (GRES.fullmatch(item.replace("=", ":")) for item in items))
-    return with_types((one[1], one[2] or "", amount(one[3] or "1")) for one in found)
+    matches = filter(None, (GRES.fullmatch(item.replace("=", ":")) for item in items))
+    return with_types((match[1], match[2] or "", amount(match[3] or "1")) for match in matches)
 
 
 def hosts(text: str) -> tuple[str, ...]:
@@ -171,13 +171,7 @@ def hosts(text: str) -> tuple[str, ...]:
     ValueError
         If it is not such a list.
     """
-    return tuple(expand(text, _MOST_NODES)) if text else ()
-
-
-def _num_ids(text: str) -> int:
-    """Return the count of numbers in ``0-3,8``."""
-    pairs = (part.partition("-") for part in text.split(",") if part)
-    return sum(int(last or first) - int(first) + 1 for first, _, last in pairs)
+    return tuple(expand(text, _MAX_NODES)) if text else ()
 
 
 def _memory(text: str) -> int:

@@ -1,16 +1,23 @@
-"""The jobs of a live queue on a cluster, and what a dispatcher starts there."""
+"""The jobs of a live queue on a cluster, and the starts of a dispatcher there."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from cpsched.errors import CpschedError, DispatchError, InfeasibleRequestError
+from cpsched.model import columns as c
 from cpsched.model.decision import Start
+from cpsched.model.workload import MAX_NICE
+from cpsched.slurm.dispatch.dispatcher import Slurm
 from cpsched.slurm.live.dependencies import is_ready
 from cpsched.slurm.live.live_cluster import LiveCluster
 from cpsched.slurm.live.requests import may_start, request_of
+from cpsched.util.spec import build
 from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
@@ -22,12 +29,12 @@ if TYPE_CHECKING:
 
 
 class Stage(Enum):
-    """The stage of a job on the cluster."""
+    """The stage of a job in the mirror."""
 
     HELD = auto()
     """It waits for its begin time or for other jobs."""
     WAITING = auto()
-    ORDERED = auto()
+    STARTED = auto()
     """The dispatcher has started it; it has not been seen running on its nodes."""
     RUNNING = auto()
     UNFIT = auto()
@@ -35,16 +42,16 @@ class Stage(Enum):
 
 
 @dataclass(slots=True)
-class Known:
+class MirroredJob:
     """
-    What is known about a job.
+    A job of the queue in the mirror.
 
     Attributes
     ----------
     row
         Its handle; -1 if it has none.
     why
-        Why it is unfit.
+        The reason why it is unfit.
     """
 
     job: LiveJob
@@ -53,7 +60,7 @@ class Known:
     why: str = ""
 
 
-class Chosen(NamedTuple):
+class JobStart(NamedTuple):
     """A job to start, and its nodes."""
 
     key: str
@@ -68,7 +75,7 @@ class PastJob(NamedTuple):
     request: Request
 
 
-class Mirror:
+class LiveMirror:
     """
     A cluster with the jobs of a live queue.
 
@@ -105,7 +112,7 @@ class Mirror:
         self.system, self.mine = system, mine
         self._dispatcher, self._predictor, self._seed = dispatcher, predictor, seed
         self._cluster: LiveCluster | None = None
-        self.known: dict[str, Known] = {}
+        self.known: dict[str, MirroredJob] = {}
         self.planned: dict[str, int] = {}
         self.left_out = False
 
@@ -142,20 +149,14 @@ class Mirror:
         ]
         for second, job in sorted(coming, key=lambda item: item[0]):
             if isinstance(job, PastJob):
-                row = self._submit_past(job, second)
-                if row >= 0:
+                # The system may never be able to run it.
+                with suppress(CpschedError):
+                    row = self.cluster.submit(job.request, self.cluster.second(second))
                     ran[row] = job.runtime
             else:
                 self._enter_job(job, snapshot)
         self._follow_nodes(snapshot)
         return ran
-
-    def _submit_past(self, job: PastJob, second: int) -> int:
-        """Enter a job that has ended; return its handle, -1 if the system can never run it."""
-        try:
-            return self.cluster.submit(job.request, self.cluster.second(second))
-        except CpschedError:
-            return -1
 
     def _follow_nodes(self, snapshot: Snapshot) -> None:
         now = self.cluster.second(snapshot.now)
@@ -165,10 +166,10 @@ class Mirror:
         """Enter a job that runs or waits."""
         now = min(self.cluster.second(since(job)), self.cluster.second(snapshot.now))
         if job.holds:
-            self.known[job.key] = Known(job, Stage.RUNNING, self.cluster.run(job, now))
+            self.known[job.key] = MirroredJob(job, Stage.RUNNING, self.cluster.run(job, now))
             return
         ready = is_ready(job, snapshot)
-        known = self.known[job.key] = Known(job, Stage.WAITING if ready else Stage.HELD)
+        known = self.known[job.key] = MirroredJob(job, Stage.WAITING if ready else Stage.HELD)
         try:
             known.row = self.cluster.submit(
                 request_of(job, self.system),
@@ -181,7 +182,36 @@ class Mirror:
             known.stage = Stage.UNFIT
             known.why = error.reason if isinstance(error, InfeasibleRequestError) else str(error)
 
-    def decide(self, now: int) -> list[Chosen]:
+    def follow_priorities(self) -> None:
+        """
+        Give the waiting jobs the priorities that Slurm gives them, before the first decision.
+
+        Only under a site's own policy. The difference between Slurm's priority and the policy's,
+        because of usage, age, a site factor or an operator, becomes a part of the job's nice value:
+        from now on both change alike. Jobs whose priority is unknown, those that are held, have the
+        policy's.
+        """
+        slurm = build("dispatchers", self._dispatcher)
+        if not isinstance(slurm, Slurm):
+            return
+        priorities = {
+            known.row: known.job.priority
+            for known in self.known.values()
+            if known.row >= 0 and known.job.waits and known.job.priority
+        }
+        rows, cluster = list(priorities), self.cluster
+        slurm.passes.on_epoch(self.epoch)
+        slurm.passes.reset(cluster.system, 0)
+        store = cluster.machine.store
+        below = slurm.passes.priorities(store, rows, cluster.now) - np.array([*priorities.values()])
+        nice = store.columns[rows, c.NICE] + below
+        # If priorities are of another magnitude than the policy's, the differences count.
+        if nice.max(initial=0) > MAX_NICE:
+            nice -= nice.max()
+        nice += max(-MAX_NICE - int(nice.min(initial=0)), 0)
+        store.writable[rows, c.NICE] = np.minimum(nice, MAX_NICE)
+
+    def decide(self, now: int) -> list[JobStart]:
         """
         Call the dispatcher, and give the jobs that it starts their nodes here.
 
@@ -207,12 +237,13 @@ class Mirror:
         if (plan := decision.planned_starts) is not None:
             planned = zip(plan.handle, plan.start, strict=True)
             self.planned = {known_of[row].job.key: self.epoch + int(at) for row, at in planned}
-        chosen: list[Chosen] = []
+        chosen: list[JobStart] = []
         for number, start in enumerate(starts):
             if cluster.has_started(start, second, must=not number):
                 known = known_of[start.handle]
-                known.stage = Stage.ORDERED
-                chosen.append(Chosen(known.job.key, cluster.names(start.allocation)))
+                known.stage = Stage.STARTED
+                nodes = map(cluster.system.node_names.__getitem__, start.allocation.node.tolist())
+                chosen.append(JobStart(known.job.key, tuple(nodes)))
         self.left_out = len(chosen) < len(starts)
         return chosen
 

@@ -1,23 +1,20 @@
-"""What a dispatcher would start now on a live Slurm, and what Slurm expects."""
+"""The starts that a dispatcher would decide now on a live Slurm, and those that Slurm expects."""
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cpsched.errors import ConfigError
 from cpsched.slurm.config.importer import Files, read_site
-from cpsched.slurm.live.mirror import Mirror, Stage
-from cpsched.slurm.live.priorities import follow_slurms_priorities
+from cpsched.slurm.config.lines import Output
+from cpsched.slurm.live.mirror import LiveMirror, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cpsched.model.system import System
-    from cpsched.slurm.config.importer import Site
-    from cpsched.slurm.live.mirror import Known
+    from cpsched.slurm.config.importer import ImportedSite
+    from cpsched.slurm.live.mirror import MirroredJob
     from cpsched.slurm.live.scontrol import Scontrol
     from cpsched.slurm.live.snapshot import Snapshot
 
@@ -37,13 +34,12 @@ def system_of(backend: Scontrol) -> System:
         If Slurm does not answer.
     """
     system = site_of(backend.configuration()).system
-    # The folder's name would make each system another one.
     source = "scontrol show config, node, partition"
     wait = system.default_expected_wait or EXPECTED_WAIT
     return replace(system, default_expected_wait=wait, source=source)
 
 
-def site_of(shown: Mapping[str, str], accounts: Mapping[str, str] | None = None) -> Site:
+def site_of(shown: Mapping[str, str], accounts: Mapping[str, str] | None = None) -> ImportedSite:
     """
     Return the site that a controller describes.
 
@@ -59,19 +55,18 @@ def site_of(shown: Mapping[str, str], accounts: Mapping[str, str] | None = None)
     ConfigError
         If the description is invalid.
     """
-    with tempfile.TemporaryDirectory() as folder:
-
-        def file(name: str, text: str) -> Path:
-            path = Path(folder) / f"{name}.txt"
-            path.write_text(text)
-            return path
-
-        paths = tuple(file(word, text) for word, text in shown.items())
-        own = {name: file(name, text) for name, text in (accounts or {}).items()}
-        try:
-            return read_site(Files(scontrol=paths, **own))
-        except ConfigError as error:
-            raise ConfigError(str(error).replace(f"{folder}/", "scontrol show ")) from error
+    files = {
+        word: Output(f"scontrol show {word}.txt", text)
+        for word, text in {**shown, **(accounts or {})}.items()
+    }
+    return read_site(
+        Files(
+            scontrol=tuple(files[word] for word in shown),
+            assoc=files.get("assoc"),
+            qos=files.get("qos"),
+            sshare=files.get("sshare"),
+        )
+    )
 
 
 def plan(
@@ -89,10 +84,10 @@ def plan(
     """
     snapshot = backend.snapshot()
     expected = backend.expected_starts()
-    mirror = Mirror(system, dispatcher, predictor, seed=seed)
+    mirror = LiveMirror(system, dispatcher, predictor, seed=seed)
     mirror.enter(snapshot)
-    follow_slurms_priorities(mirror, dispatcher)
-    chosen = {one.key: one.nodes for one in mirror.decide(snapshot.now)}
+    mirror.follow_priorities()
+    chosen = dict(mirror.decide(snapshot.now))
     waiting = [key for key, known in mirror.known.items() if known.job.waits]
     jobs = []
     for key in (*chosen, *(key for key in waiting if key not in chosen)):
@@ -121,8 +116,8 @@ def plan(
     }
 
 
-def _why(known: Known, snapshot: Snapshot) -> str:
-    """Return why a job cannot start, if it waits for something other than free nodes."""
+def _why(known: MirroredJob, snapshot: Snapshot) -> str:
+    """Return the reason why a job cannot start, unless it waits for free nodes."""
     if known.stage is not Stage.HELD:
         return known.why
     begins = known.job.eligible > snapshot.now

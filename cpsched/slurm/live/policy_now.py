@@ -1,4 +1,4 @@
-"""A site's own policy as it is now: of which day it is, and today's shares in it."""
+"""A site's own policy as it is now: its age, and the present usage."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import time
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cpsched.errors import ConfigError
 from cpsched.slurm.config.accounts import read_table, with_usage
+from cpsched.slurm.config.lines import Output
 from cpsched.slurm.dispatch import policy_file
 from cpsched.slurm.dispatch.dispatcher import Slurm
 from cpsched.slurm.live.plan import site_of
@@ -20,33 +21,22 @@ from cpsched.util.words import duration
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cpsched.slurm.dispatch.policy import Policy
+    from cpsched.slurm.dispatch.policy import SlurmPolicy
     from cpsched.slurm.live.scontrol import Scontrol
 
 
-class Now(NamedTuple):
-    """
-    A dispatcher for a live queue.
-
-    Attributes
-    ----------
-    dispatcher
-        Its specification.
-    remark
-        Which policy it follows, in a sentence; '' if it is no site's own.
-    """
-
-    dispatcher: str
-    remark: str
-
-
 @contextmanager
-def up_to_date(dispatcher: str, backend: Scontrol) -> Iterator[Now]:
+def up_to_date(dispatcher: str, backend: Scontrol) -> Iterator[tuple[str, str]]:
     """
     Give a dispatcher with the policy that a live Slurm has now.
 
-    ``slurm`` without a policy has that of the controller, with accounts and QOS if sacctmgr tells
+    ``slurm`` without a policy has that of the controller, with accounts and QOS if sacctmgr prints
     them; a policy file is followed with the usage that ``sshare`` shows. Others are as they are.
+
+    Yields
+    ------
+    str, str
+        Its specification; and which policy it follows, in a sentence, '' if it is no site's own.
 
     Raises
     ------
@@ -55,29 +45,22 @@ def up_to_date(dispatcher: str, backend: Scontrol) -> Iterator[Now]:
     """
     spec = Spec.parse(dispatcher)
     if not isinstance(build("dispatchers", dispatcher), Slurm):
-        yield Now(dispatcher, "")
+        yield dispatcher, ""
         return
-    given = dict(spec.options)
-    named = given.get("policy")
+    options = dict(spec.options)
     accounts = backend.accounts()
-    if named is None:
-        policy, remark = _of_controller(backend, accounts)
+    if "policy" in options:
+        policy, remark = _with_usage(Path(options["policy"]), accounts.get("sshare", ""))
     else:
-        policy, remark = _with_shares(named, accounts.get("sshare", ""))
+        policy, remark = _of_controller(backend.configuration(), accounts)
     with tempfile.TemporaryDirectory(prefix="cpsched-") as folder:
         path = Path(folder) / "policy.toml"
         path.write_text(policy_file.to_toml(policy), encoding="utf-8")
-        given["policy"] = str(path)
-        yield Now(str(Spec(spec.name, tuple(sorted(given.items())))), remark)
+        options["policy"] = str(path)
+        yield str(Spec(spec.name, tuple(sorted(options.items())))), remark
 
 
-def _written(policy: Path) -> str:
-    age = duration(max(int(time.time() - policy.stat().st_mtime), 0))
-    return f"policy {policy.name}, written {age} ago"
-
-
-def _of_controller(backend: Scontrol, accounts: dict[str, str]) -> tuple[Policy, str]:
-    shown = backend.configuration()
+def _of_controller(shown: dict[str, str], accounts: dict[str, str]) -> tuple[SlurmPolicy, str]:
     what = "policy of the controller, read now"
     if accounts:
         try:
@@ -88,16 +71,15 @@ def _of_controller(backend: Scontrol, accounts: dict[str, str]) -> tuple[Policy,
     return site_of(shown).policy, f"{what}, without accounts and QOS"
 
 
-def _with_shares(named: str, sshare: str) -> tuple[Policy, str]:
-    policy, remark = policy_file.load(named), _written(Path(named))
-    users = {(one.account, one.user) for one in policy.associations if one.user}
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "sshare"
-        path.write_text(sshare, encoding="utf-8")
-        shown = read_table(path, "RawUsage") if sshare else ()
-        seen = {(row.text("account"), row.text("user")) for row in shown}
-        # Who may not see the others' usage would give them none.
-        if not users or not users <= seen:
-            return policy, f"{remark}, its usage too"
-        policy = replace(policy, associations=with_usage(policy.associations, path))
+def _with_usage(path: Path, sshare: str) -> tuple[SlurmPolicy, str]:
+    policy = policy_file.load(path)
+    age = duration(max(int(time.time() - path.stat().st_mtime), 0))
+    remark = f"policy {path.name}, written {age} ago"
+    table = Output("sshare", sshare)
+    rows = read_table(table, "RawUsage") if sshare else ()
+    users = {(owner.account, owner.user) for owner in policy.associations if owner.user}
+    # A user who may not see the others' usage would give them none.
+    if not users or not users <= {(row.text("account"), row.text("user")) for row in rows}:
+        return policy, f"{remark}, its usage too"
+    policy = replace(policy, associations=with_usage(policy.associations, table))
     return policy, f"{remark}, with the usage that sshare shows now"

@@ -1,4 +1,4 @@
-"""The request of a live job in the form of the engine, and whether the job may start."""
+"""The request of a live job in the form of the engine, and whether Slurm may start the job."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _constraint(job: LiveJob) -> str:
 
 
 def _labels(job: LiveJob) -> dict[str, Any]:
-    """Return what of a request says nothing of nodes."""
+    """Return the fields of a request that do not concern nodes."""
     return {
         "requested_time": YEAR if job.time_limit == MISSING else max(job.time_limit, 1),
         "user": job.user,
@@ -128,30 +128,31 @@ def _labels(job: LiveJob) -> dict[str, Any]:
     }
 
 
-def holding(job: LiveJob, held: IntArray, kinds: Sequence[str]) -> Request:
+def running_request(job: LiveJob, allocated: IntArray, resources: Sequence[str]) -> Request:
     """
-    Return a request that what a job holds satisfies, wherever its nodes are.
+    Return a request that a job's allocation satisfies, wherever its nodes are.
 
     Parameters
     ----------
-    held
-        Its resources on each of its nodes, shape ``(nodes, kinds)``.
+    allocated
+        Its resources on each of its nodes, shape ``(nodes, resources)``.
     """
-    least, most, total = (
-        dict(zip(kinds, row.tolist(), strict=True))
-        for row in (held.min(axis=0), held.max(axis=0), held.sum(axis=0))
+    core = resources.index("core")
+    least, largest = (
+        {name: amount for name, amount in zip(resources, amounts, strict=True) if name != "core"}
+        for amounts in (allocated.min(axis=0).tolist(), allocated.max(axis=0).tolist())
     )
     return Request(
-        units=total["core"],
-        per_node={kind: amount for kind, amount in least.items() if amount and kind != "core"},
-        per_node_max={kind: amount for kind, amount in most.items() if amount and kind != "core"},
-        nodes_min=len(held),
-        nodes_max=len(held),
+        units=int(allocated[:, core].sum()),
+        per_node={name: amount for name, amount in least.items() if amount},
+        per_node_max={name: amount for name, amount in largest.items() if amount},
+        nodes_min=len(allocated),
+        nodes_max=len(allocated),
         **_labels(job),
     )
 
 
 def may_start(job: LiveJob) -> bool:
-    """Say whether a job waits and Slurm may start it: no user or operator holds it."""
+    """Return whether a job waits and Slurm may start it: no user or operator holds it."""
     held_by_people = job.held and job.reason in _HELD_BY_PEOPLE
     return job.waits and not job.is_part and not held_by_people

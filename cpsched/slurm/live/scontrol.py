@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cpsched.errors import CpschedError
-from cpsched.slurm.live.errors import UnreachableError, UnreadableError
 from cpsched.slurm.live.fields import (
     JOB_FIELDS,
     NODE_FIELDS,
@@ -22,7 +21,13 @@ from cpsched.slurm.live.fields import (
     reservations_of,
     separator,
 )
-from cpsched.slurm.live.snapshot import LiveJob, Snapshot, in_order
+from cpsched.slurm.live.snapshot import (
+    LiveJob,
+    Snapshot,
+    UnreachableError,
+    UnreadableError,
+    in_order,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -96,7 +101,7 @@ class Scontrol:
         return {name: text for name, text in answers.items() if text}
 
     def history(self, days: int) -> str:
-        """Return what ``sacct`` prints about the jobs of the last days; '' without accounting."""
+        """Return the output of ``sacct`` for the jobs of the last days; '' without accounting."""
         window = ("-S", f"now-{days}days", "-E", "now")
         command = ("sacct", "-a", "-X", "-P", *window, "-o", _SACCT)
         return self._accounted(*command, patience=_DATABASE_PATIENCE)
@@ -140,21 +145,22 @@ class Scontrol:
         # scontrol echoes each unknown command, here an unpredictable mark, and continues.
         mark = separator()
         commands = "".join(f"{mark}{number}\nshow job {number}\n" for number in numbers)
-        text = self._process(("scontrol", "-d", "-o"), given=f"{commands}quit\n").stdout
-        parts = text.split(mark)[1:]
+        show, given = ("scontrol", "-d", "-o"), f"{commands}quit\n"
+        done = run_command(show, self._environment, given=given, patience=_PATIENCE)
+        parts = done.stdout.split(mark)[1:]
         lines = {line[0]: line[2] for line in (part.partition("\n") for part in parts)}
         return {job.key: lines[key] for job in jobs if (key := str(job.number)) in lines}
 
     def _records(
         self, *command: str, fields: tuple[str, ...], check: bool = True
     ) -> Iterator[dict[str, str]]:
-        """Yield what ``squeue`` or ``sinfo`` shows."""
+        """Yield the records of ``squeue`` or ``sinfo``."""
         mark = separator()
         text = self._run(*command, "-h", "-a", "-O", format_of(fields, mark), check=check)
         return records(text, fields, mark)
 
     def _run(self, *command: str, check: bool = True, patience: int = _PATIENCE) -> str:
-        done = self._process(command, patience=patience)
+        done = run_command(command, self._environment, patience=patience)
         if check and done.returncode:
             complaint = " ".join((done.stderr or done.stdout).split())
             _check_reached(complaint)
@@ -162,26 +168,32 @@ class Scontrol:
         _check_reached(done.stderr)
         return done.stdout
 
-    def _process(
-        self, command: Sequence[str], *, given: str = "", patience: int = _PATIENCE
-    ) -> subprocess.CompletedProcess[str]:
-        try:
-            return subprocess.run(  # noqa: S603 - a list of arguments, without a shell
-                command,
-                env=self._environment,
-                input=given,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=patience,
-                check=False,
-                # Ctrl-C is for this process alone: the command would fail as if Slurm had.
-                process_group=0,
-            )
-        except FileNotFoundError:
-            raise UnreachableError(f"there is no command {command[0]} here") from None
-        except subprocess.TimeoutExpired:
-            raise UnreachableError(f"{command[0]} does not answer within {patience} s") from None
+
+def run_command(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    *,
+    given: str = "",
+    patience: float | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Run one of Slurm's commands, for so many seconds at most; ``given`` is its input."""
+    try:
+        return subprocess.run(  # noqa: S603 - a list of arguments, without a shell
+            command,
+            env=environment,
+            input=given,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=patience,
+            check=False,
+            # Ctrl-C is for this process alone: the command would fail as if Slurm had.
+            process_group=0,
+        )
+    except FileNotFoundError:
+        raise UnreachableError(f"there is no command {command[0]} here") from None
+    except subprocess.TimeoutExpired:
+        raise UnreachableError(f"{command[0]} does not answer within {patience} s") from None
 
 
 def _check_reached(complaint: str) -> None:

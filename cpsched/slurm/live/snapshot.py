@@ -1,10 +1,11 @@
-"""A live Slurm at one time: its jobs and nodes, independent of the backend."""
+"""A live Slurm at one time: its jobs and nodes, and the errors of reading them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from cpsched.errors import CpschedError
 from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
@@ -26,9 +27,17 @@ _CLOSED = frozenset(
 )
 
 
+class UnreachableError(CpschedError, ConnectionError):
+    """Slurm does not answer now."""
+
+
+class UnreadableError(CpschedError, ValueError):
+    """Slurm's answer cannot be read; names the field and the value."""
+
+
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """What a job holds on one node: cores, KB of memory, and generic resources."""
+    """The part of a job's allocation on one node: cores, KB of memory, and generic resources."""
 
     node: str
     cores: int

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cpsched.errors import RunError
 from cpsched.model import columns as c
 from cpsched.slurm.live.dependencies import is_ready
-from cpsched.slurm.live.mirror import Mirror, Stage, since
+from cpsched.slurm.live.mirror import LiveMirror, Stage, since
 from cpsched.slurm.live.snapshot import LiveJob, Snapshot
 from cpsched.util.types import MISSING, Status
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cpsched.model.system import System
-    from cpsched.slurm.live.mirror import Chosen, Known
+    from cpsched.slurm.live.mirror import JobStart, MirroredJob
 
 _STATUS = {
     "COMPLETED": Status.COMPLETED,
@@ -32,16 +32,16 @@ _NOT_ASKED = (
 _ASKED = tuple(item.name for item in fields(LiveJob) if item.name not in _NOT_ASKED)
 
 
-class Follower(Mirror):
+class Follower(LiveMirror):
     """
     A cluster that follows the queue of a sandbox.
 
-    Held jobs wait here; what the dispatcher starts has its nodes here before Slurm shows it there.
+    Held jobs wait here; a job that the dispatcher starts has its nodes here before Slurm shows it.
 
     Parameters
     ----------
     system, dispatcher, predictor, seed
-        As for :class:`~cpsched.slurm.live.mirror.Mirror`.
+        As for :class:`~cpsched.slurm.live.mirror.LiveMirror`.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class Follower(Mirror):
         if known is None:
             return False
         before, known.job = known.job, job
-        if job.holds and known.stage is Stage.ORDERED:
+        if job.holds and known.stage is Stage.STARTED:
             self._check_nodes(known, job)
             stays = known.row >= 0 and self.cluster.holds_as_seen(known.row, job)
         elif job.holds:
@@ -111,7 +111,7 @@ class Follower(Mirror):
         else:
             same = all(getattr(before, name) == getattr(job, name) for name in _ASKED)
             ran = known.stage is Stage.RUNNING
-            stays = known.stage is Stage.ORDERED or (self.mine(job) and same and not ran)
+            stays = known.stage is Stage.STARTED or (self.mine(job) and same and not ran)
         if not stays:
             self._leave(known, now)
             del self.known[job.key]
@@ -127,17 +127,17 @@ class Follower(Mirror):
         if job.holds:
             nodes, now = set(job.nodes), self.cluster.second(snapshot.now)
             for key, known in self.known.items():
-                if known.stage is Stage.ORDERED and not nodes.isdisjoint(self._decided[key]):
+                if known.stage is Stage.STARTED and not nodes.isdisjoint(self._decided[key]):
                     self._leave(known, now)
         super()._enter_job(job, snapshot)
 
-    def _leave(self, known: Known, now: int) -> None:
+    def _leave(self, known: MirroredJob, now: int) -> None:
         """Remove a job that has not ended from the cluster; nothing is learnt from it."""
         if known.row >= 0:
             self.cluster.leave(known.row, now)
             known.row = -1
 
-    def decide(self, now: int) -> list[Chosen]:
+    def decide(self, now: int) -> list[JobStart]:
         """Call the dispatcher if anything has happened; as :meth:`Mirror.decide`."""
         if not (self.cluster.is_due(self.cluster.second(now)) or self.left_out):
             return []
@@ -155,10 +155,10 @@ class Follower(Mirror):
         self.cluster.failed(known.row, self.cluster.second(now))
         known.stage = Stage.WAITING
 
-    def _check_nodes(self, known: Known, job: LiveJob) -> None:
-        """Check that a job that was ordered to start runs, or ran, on the nodes decided."""
+    def _check_nodes(self, known: MirroredJob, job: LiveJob) -> None:
+        """Check that a started job runs, or ran, on the nodes decided."""
         decided = self._decided.get(job.key, ())
-        if known.stage is Stage.ORDERED and set(job.nodes) != set(decided):
+        if known.stage is Stage.STARTED and set(job.nodes) != set(decided):
             raise RunError(
                 f"job {job.key} runs on {','.join(job.nodes)}, must run on {','.join(decided)}"
             )
@@ -171,7 +171,7 @@ def warm_up(system: System, dispatcher: str, predictor: str = "requested") -> No
         key="1", state="PENDING", submit=0, nodes_min=every, nodes_max=every, cpus=every, mem=1
     )
     jobs = {key: replace(job, key=key) for key in "123"}
-    mirror = Mirror(system, dispatcher, predictor)
+    mirror = LiveMirror(system, dispatcher, predictor)
     mirror.enter(Snapshot(0, jobs, frozenset()))
     mirror.decide(0)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cpsched.errors import RunError
 from cpsched.slurm.live.mirror import Stage
 from cpsched.slurm.live.scontrol import Scontrol
-from cpsched.slurm.sandbox import orders
+from cpsched.slurm.sandbox import commands
 from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cpsched.slurm.live.snapshot import LiveJob, Snapshot
     from cpsched.slurm.sandbox.follower import Follower
     from cpsched.slurm.sandbox.private import PrivateSlurm
-    from cpsched.slurm.sandbox.stream import Submission
+    from cpsched.slurm.sandbox.stream import SandboxJob
 
 #: Seconds between polls while something happens, and while nothing does.
 _FASTEST, _SLOWEST = 0.25, 1.0
@@ -29,8 +29,8 @@ _PATIENCE, _MOST_TRIES = 8, 5
 _AT_ONCE = 500
 
 
-class Result(NamedTuple):
-    """What became of a job: Unix seconds, None where it never started."""
+class JobResult(NamedTuple):
+    """The outcome of a job: Unix seconds, None where it never started."""
 
     job: str
     state: str
@@ -40,7 +40,7 @@ class Result(NamedTuple):
     nodes: tuple[str, ...]
 
 
-class Loop:
+class SandboxLoop:
     """
     Lets a dispatcher decide on a private Slurm until all jobs have ended.
 
@@ -65,16 +65,16 @@ class Loop:
         self,
         slurm: PrivateSlurm,
         follower: Follower,
-        jobs: Sequence[Submission] = (),
+        jobs: Sequence[SandboxJob] = (),
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._slurm, self._follower, self._say = slurm, follower, say
         self._reader = Scontrol(slurm.environment)
         self._jobs, self._began = deque(jobs), time.time()
-        #: Jobs that have not been seen running, as they were, and when they were ordered to start.
-        self._ordered: dict[str, tuple[LiveJob, float]] = {}
+        #: Started jobs that have not been seen running, as they were, and the time of the command.
+        self._unconfirmed: dict[str, tuple[LiveJob, float]] = {}
         self._withdrawn: Counter[str] = Counter()
-        self.results: list[Result] = []
+        self.results: list[JobResult] = []
 
     def run(self, stop: Event) -> None:
         """
@@ -115,22 +115,22 @@ class Loop:
                 self._note_ended(ended[key], was_seen=before[key] is Stage.RUNNING)
         self._check(snapshot)
         chosen = follower.decide(snapshot.now)
-        refused = orders.begin(self._slurm, chosen)
+        refused = commands.begin(self._slurm, chosen)
         for key, why in refused.items():
             self._say(f"job {key} is refused by Slurm: {why}")
             follower.undo(key, snapshot.now)
         now = time.time()
-        for key in (one.key for one in chosen if one.key not in refused):
-            self._ordered[key] = snapshot.jobs[key], now
+        for key in (start.key for start in chosen if start.key not in refused):
+            self._unconfirmed[key] = snapshot.jobs[key], now
         stages = {key: known.stage for key, known in follower.known.items()}
-        has_news = bool(submitted or chosen or self._ordered) or stages != before
+        has_news = bool(submitted or chosen or self._unconfirmed) or stages != before
         return has_news, not (self._jobs or snapshot.jobs or submitted)
 
     def _submit_due(self) -> int:
         """Submit the jobs whose time has come; return their number."""
         number = len(self._jobs)
         while self._jobs and self._jobs[0].at <= time.time() - self._began:
-            orders.submit(self._slurm, self._jobs.popleft())
+            commands.submit(self._slurm, self._jobs.popleft())
         return number - len(self._jobs)
 
     def _ended(self, keys: Sequence[str]) -> dict[str, LiveJob]:
@@ -142,19 +142,19 @@ class Loop:
         return {job.key: job for job in jobs if job.key in keys}
 
     def _check(self, snapshot: Snapshot) -> None:
-        """See what has become of starts; cancel jobs that can never run."""
+        """Confirm or withdraw starts; cancel jobs that can never run."""
         for key, known in list(self._follower.known.items()):
             job = known.job
             if known.stage is Stage.UNFIT:
                 self._cancel(key, known.why)
-            elif known.stage is Stage.RUNNING and self._ordered.pop(key, None) is not None:
+            elif known.stage is Stage.RUNNING and self._unconfirmed.pop(key, None) is not None:
                 self._note_running(job)
-            elif key in self._ordered and job.reason.startswith("DependencyNeverSatisfied"):
+            elif key in self._unconfirmed and job.reason.startswith("DependencyNeverSatisfied"):
                 self._cancel(key, "a job that it depends on has failed")
-            elif key in self._ordered and time.time() - self._ordered[key][1] > _PATIENCE:
+            elif key in self._unconfirmed and time.time() - self._unconfirmed[key][1] > _PATIENCE:
                 self._withdraw(key, job.reason, snapshot.now)
-        for key in self._ordered.keys() - snapshot.jobs.keys():
-            del self._ordered[key]
+        for key in self._unconfirmed.keys() - snapshot.jobs.keys():
+            del self._unconfirmed[key]
 
     def _withdraw(self, key: str, reason: str, now: int) -> None:
         """Hold a job again that has not started: Slurm places a job before it in another way."""
@@ -163,14 +163,14 @@ class Loop:
         if self._withdrawn[key] >= _MOST_TRIES:
             raise RunError(f"{why}, for the {_MOST_TRIES}th time")
         # A job that cannot be held has just started or ended.
-        if orders.withdraw(self._slurm, self._ordered[key][0]):
+        if commands.withdraw(self._slurm, self._unconfirmed[key][0]):
             self._say(f"{why}; it is held again")
-            del self._ordered[key]
+            del self._unconfirmed[key]
             self._follower.undo(key, now)
 
     def _cancel(self, key: str, why: str) -> None:
         self._say(f"job {key} is cancelled: {why}")
-        orders.cancel(self._slurm, key)
+        commands.cancel(self._slurm, key)
 
     def _note_running(self, job: LiveJob) -> None:
         wait = max(job.start - job.submit, 0)
@@ -183,4 +183,4 @@ class Loop:
         start, end = (
             second if has_run and second != MISSING else None for second in (job.start, job.end)
         )
-        self.results.append(Result(job.key, job.state, job.submit, start, end, job.nodes))
+        self.results.append(JobResult(job.key, job.state, job.submit, start, end, job.nodes))

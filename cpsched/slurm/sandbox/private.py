@@ -2,9 +2,9 @@
 A private Slurm on one machine: a controller, and a slurmd for each node.
 
 Everything is below one folder, listens on the loopback address only, and runs as its starting user.
-What makes the cluster private (name, ports, paths, authentication) is added to the site's own
-slurm.conf here. Nodes are emulated: they have as many cores and GPUs as the site says, whatever the
-machine has.
+The settings that make the cluster private (name, ports, paths, authentication) are added here to
+the site's own slurm.conf. Nodes are emulated: they have as many cores and GPUs as the site says,
+whatever the machine has.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cpsched.errors import ConfigError
+from cpsched.slurm.live.scontrol import run_command
 from cpsched.util.node_lists import expand
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
 PRIVATE = """\
 ClusterName={name}
@@ -65,10 +66,10 @@ JobCompType=jobcomp/filetxt
 JobCompLoc={folder}/log/jobcomp.txt
 """
 #: How long a daemon may take to answer, seconds.
-PATIENCE = 300
-#: How long jobs and daemons may take to end before they are killed.
-LAST_WORDS = 60
-_LOOK_AGAIN = 0.05
+_PATIENCE = 300
+#: How long jobs and daemons may take to end before they are killed, and between polls, seconds.
+_END_PATIENCE = 60
+_POLL_INTERVAL = 0.05
 _OF_SLURM = re.compile(r"(SLURM|SBATCH|SQUEUE|SCANCEL|SINFO)_")
 #: What a job's socket in the spool folder of a node is called behind the node's name, at its
 #: longest; and how long a socket's path may be (unix(7)).
@@ -78,7 +79,7 @@ PACKAGES = {"slurmctld": "slurmctld", "slurmd": "slurmd", "squeue": "slurm-clien
 
 
 def missing() -> str | None:
-    """Return what has to be installed before a private Slurm can start, or None."""
+    """Return the packages that a private Slurm still needs, in a sentence, or None."""
     packages = [package for name, package in PACKAGES.items() if _command(name) is None]
     if not packages:
         return None
@@ -91,7 +92,7 @@ def _command(name: str) -> str | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Site:
+class SlurmFiles:
     """
     A site's configuration: nodes, partitions, priorities, scheduling.
 
@@ -136,9 +137,9 @@ class PrivateSlurm:
     """
 
     folder: Path
-    site: Site
+    site: SlurmFiles
     more: str = NO_ACCOUNTING
-    patience: float = PATIENCE
+    patience: float = _PATIENCE
     name: str = field(default_factory=lambda: f"sandbox{secrets.token_hex(6)}")
     nodes: list[str] = field(default_factory=list)
     port: int = 0
@@ -177,28 +178,16 @@ class PrivateSlurm:
         RuntimeError
             If it fails.
         """
-        done = self._done(command)
+        done = run_command(command, self.environment)
         if check and done.returncode:
             raise RuntimeError(f"{command[0]}: {done.stderr.strip() or done.stdout.strip()}")
         return done.stdout
 
     def complaint(self, *command: str, given: str) -> str:
         """Give one of Slurm's commands its input; return its complaints if it fails, or ''."""
-        done = self._done(command, given)
+        done = run_command(command, self.environment, given=given)
         # Warnings come with success.
         return " ".join(done.stderr.split()) if done.returncode else ""
-
-    def _done(self, command: Sequence[str], given: str = "") -> subprocess.CompletedProcess[str]:
-        return subprocess.run(  # noqa: S603 - a list of arguments, without a shell
-            command,
-            env=self.environment,
-            input=given,
-            capture_output=True,
-            text=True,
-            check=False,
-            # Ctrl-C is for this process alone.
-            process_group=0,
-        )
 
     def start(self) -> None:
         """Write the files, start the daemons, and wait until all nodes are idle."""
@@ -282,22 +271,22 @@ class PrivateSlurm:
         jobs = self.run(*queue, check=False).split()
         for first in range(0, len(jobs), 200):
             self.run("scancel", "--quiet", *jobs[first : first + 200], check=False)
-        end = time.monotonic() + LAST_WORDS
+        end = time.monotonic() + _END_PATIENCE
         while self.run(*queue, check=False).strip() and time.monotonic() < end:
-            time.sleep(_LOOK_AGAIN)
+            time.sleep(_POLL_INTERVAL)
 
     def _kill_orphans(self) -> None:
         """Kill what daemons that were killed have left: jobs know which slurm.conf is theirs."""
-        end = time.monotonic() + LAST_WORDS
+        end = time.monotonic() + _END_PATIENCE
         while (orphans := self._orphans()) and time.monotonic() < end:
             for process in orphans:
                 with suppress(ProcessLookupError):
                     os.kill(process, signal.SIGKILL)
-            time.sleep(_LOOK_AGAIN)
+            time.sleep(_POLL_INTERVAL)
 
     def _orphans(self) -> list[int]:
         own = f"SLURM_CONF={self.conf}".encode()
-        found = []
+        orphans = []
         for process in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
                 known = (process / "environ").read_bytes()
@@ -305,8 +294,8 @@ class PrivateSlurm:
                 if own in known.split(b"\0") and (
                     name == "slurmstepd" or b"SLURM_JOB_ID=" in known
                 ):
-                    found.append(int(process.name))
-        return found
+                    orphans.append(int(process.name))
+        return orphans
 
     def _write(self) -> None:
         """Write slurm.conf and what belongs to it; find the names of the nodes."""
@@ -315,7 +304,7 @@ class PrivateSlurm:
         host = _host()
         lines = self.site.conf.splitlines()
         defined = [re.match(r"NodeName=(\S+)", line) for line in lines]
-        names = [expand(found[1], 100_000) if found else [] for found in defined]
+        names = [expand(match[1], 100_000) if match else [] for match in defined]
         self.nodes = [name for own in names for name in own]
         last = self.port = free_ports(1 + len(self.nodes))
         for at, own in enumerate(names):
@@ -354,7 +343,7 @@ class PrivateSlurm:
             with suppress(RuntimeError):
                 if ready():
                     return
-            time.sleep(_LOOK_AGAIN)
+            time.sleep(_POLL_INTERVAL)
         raise RuntimeError(f"{name} is not ready; see {self.folder}/log")
 
 
@@ -365,7 +354,7 @@ def _host() -> str:
 def _ended(daemon: subprocess.Popen[bytes]) -> None:
     """Wait until a daemon that was told to end has ended; kill it if it takes too long."""
     with suppress(subprocess.TimeoutExpired):
-        daemon.wait(LAST_WORDS)
+        daemon.wait(_END_PATIENCE)
     daemon.kill()
     daemon.wait()
 

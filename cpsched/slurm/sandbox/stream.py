@@ -7,7 +7,7 @@ import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpsched.errors import ConfigError
-from cpsched.slurm.sandbox.private import Site
+from cpsched.slurm.sandbox.private import SlurmFiles
 from cpsched.util.documents import read_text
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ NodeName=node[001-009] Name=mic Count=2
 NodeName=node[033-039] Name=gpu File=/dev/gpu[0-1]
 """
 #: 16 nodes, of every sort that Eurora has. Slurm's scheduler only starts what is released.
-SITE = Site(conf=_CONF, gres=_GRES)
+SITE = SlurmFiles(conf=_CONF, gres=_GRES)
 
 #: Nodes that a job asks for; most jobs are small.
 _NODES = (1, 1, 1, 1, 1, 2, 2)
@@ -47,7 +47,7 @@ _ACCELERATORS = ("", "", "", "gpu:1", "gpu:2", "mic:1", "mic:2")
 _PARTITIONS = ("debug", "parallel", "longpar")
 
 
-class Submission(NamedTuple):
+class SandboxJob(NamedTuple):
     """
     A job to submit.
 
@@ -66,7 +66,7 @@ class Submission(NamedTuple):
     source: str = ""
 
 
-def bundled(count: int, seed: int, *, mean: float) -> list[Submission]:
+def bundled(count: int, seed: int, *, mean: float) -> list[SandboxJob]:
     """
     Return jobs of several kinds, one a second: nodes, cores, GPUs, MICs, partitions.
 
@@ -89,12 +89,12 @@ def bundled(count: int, seed: int, *, mean: float) -> list[Submission]:
         ]
         if accelerators := chance.choice(_ACCELERATORS):
             options.append(f"--gres={accelerators}")
-        jobs.append(Submission(at, [*options, f"--wrap=exec /bin/sleep {seconds:.3f}"]))
+        jobs.append(SandboxJob(at, [*options, f"--wrap=exec /bin/sleep {seconds:.3f}"]))
         at += chance.expovariate(1)
     return jobs
 
 
-def in_file(path: Path) -> list[Submission]:
+def in_file(path: Path) -> list[SandboxJob]:
     """
     Return the jobs of a file: in each line a time in seconds, and options of ``sbatch``.
 
@@ -117,7 +117,7 @@ def in_file(path: Path) -> list[Submission]:
                 f"{source}: must be seconds and options of sbatch, such as"
                 f" 5 --ntasks=4 --time=2 --wrap='sleep 60', is {line.strip()[:60]!r}"
             )
-        jobs.append(Submission(int(first), options, source))
+        jobs.append(SandboxJob(int(first), options, source))
     if not jobs:
         raise ConfigError("has no job", where=path)
     return sorted(jobs, key=lambda job: job.at)

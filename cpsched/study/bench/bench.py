@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import ConfigError, RunError
 from cpsched.study import carry_out, make_tables
-from cpsched.study.bench.logs import Window, cut, find
+from cpsched.study.bench.entry import BenchEntry
+from cpsched.study.bench.log_windows import LogWindow, find_logs, write_window
 from cpsched.study.bench.logset import QUICK, LogSet, content_of
-from cpsched.study.bench.submission import Submission
-from cpsched.study.study import alike
-from cpsched.study.study_file import choice, parse_study
+from cpsched.study.study import file_label
+from cpsched.study.study_file import labelled_spec, parse_study
 from cpsched.util.atomic_files import replacing, subfolder
 from cpsched.util.documents import json_text, read_json, read_text
 from cpsched.util.versions import versions
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from cpsched.study.bench.logs import Log
+    from cpsched.study.bench.log_windows import BenchLog
     from cpsched.study.bench.logset import Track
     from cpsched.study.campaign import Display
     from cpsched.study.executor import Backend
@@ -50,9 +50,9 @@ class Bench:
 
     logset: LogSet
     tracks: tuple[Track, ...]
-    windows: tuple[Window, ...]
-    missing: tuple[Log, ...]
-    submissions: tuple[Submission, ...]
+    windows: tuple[LogWindow, ...]
+    missing: tuple[BenchLog, ...]
+    submissions: tuple[BenchEntry, ...]
 
     @classmethod
     def prepare(
@@ -61,8 +61,8 @@ class Bench:
         logset: LogSet,
         *,
         tracks: Sequence[str],
-        places: Sequence[Path],
-        submissions: Sequence[Submission],
+        folders: Sequence[Path],
+        submissions: Sequence[BenchEntry],
         watch: Callable[[str, int, int], None] = lambda *_: None,
     ) -> Bench:
         """
@@ -73,7 +73,7 @@ class Bench:
 
         Parameters
         ----------
-        places
+        folders
             Folders with logs.
         watch
             Called with what is done, how many of it, and of how many.
@@ -88,32 +88,36 @@ class Bench:
         _check(folder, logset)
         for name in tracks:
             logset.track(name)
-        told = about(folder) if (folder / MARK).exists() else {"tracks": (), "entries": ()}
+        description = about(folder) if (folder / MARK).exists() else {"tracks": (), "entries": ()}
         chosen = tuple(
-            track for name, track in logset.tracks.items() if name in {*tracks, *told["tracks"]}
+            track
+            for name, track in logset.tracks.items()
+            if name in {*tracks, *description["tracks"]}
         )
-        again = {alike(one.name) for one in submissions}
-        there = [one for one in _entries(folder, told) if alike(one.name) not in again]
-        submissions = [*there, *submissions]
+        again = {file_label(entry.name) for entry in submissions}
+        present = [
+            entry for entry in _entries(folder, description) if file_label(entry.name) not in again
+        ]
+        submissions = [*present, *submissions]
         _check_names(logset, submissions)
         _check_modules(submissions)
         wanted = {name for track in chosen for name in logset.names(track)}
         logs = [log for log in logset.logs if log.name in wanted]
-        paths = find(logs, places)
+        paths = find_logs(logs, folders)
         inputs = subfolder(folder, INPUTS)
         missing = tuple(
             log
             for log in logs
-            if log.file and log.name not in paths and not Window.of(log, inputs).exists()
+            if log.file and log.name not in paths and not LogWindow.of(log, inputs).exists()
         )
-        found = [log for log in logs if log not in missing]
-        if not found:
+        at_hand = [log for log in logs if log not in missing]
+        if not at_hand:
             raise ConfigError("none of the logs of these tracks is there", key="--logs")
         windows = []
-        for done, log in enumerate(found):
-            watch("windows of logs", done, len(found))
-            windows.append(cut(log, paths.get(log.name), inputs))
-        submissions = [one.copied(subfolder(folder, ENTRIES)) for one in submissions]
+        for done, log in enumerate(at_hand):
+            watch("windows of logs", done, len(at_hand))
+            windows.append(write_window(log, paths.get(log.name), inputs))
+        submissions = [entry.copied(subfolder(folder, ENTRIES)) for entry in submissions]
         return cls(
             logset=logset,
             tracks=chosen,
@@ -145,11 +149,11 @@ class Bench:
         list of str
             What failed, a sentence for each run.
         """
-        for one in self.submissions:
-            if one.code is not None:
-                sys.path.insert(0, str(one.code))
+        for entry in self.submissions:
+            if entry.code is not None:
+                sys.path.insert(0, str(entry.code))
         os.environ["PYTHONPATH"] = os.pathsep.join(
-            [*(str(one.code) for one in self.submissions if one.code),
+            [*(str(entry.code) for entry in self.submissions if entry.code),
              *filter(None, [os.environ.get("PYTHONPATH")])]
         )  # fmt: skip
         self._describe(folder)
@@ -165,44 +169,46 @@ class Bench:
                 display=display,
                 backend=backend,
             )
-            failed += [f"{track.name}: {one.name}: {one.error}" for one in outcome.failed]
+            failed += [f"{track.name}: {entry.name}: {entry.error}" for entry in outcome.failed]
         return failed
 
     def study(self, track: Track, folder: Path) -> Study | None:
         """Return a track as a study; None if none of its logs is at hand."""
         entries: dict[str, dict[str, str]] = {"dispatchers": {}, "predictors": {}}
         learning = []
-        for one in self.submissions:
-            if one.train:
-                learning.append(one)
+        for entry in self.submissions:
+            if entry.train:
+                learning.append(entry)
                 continue
-            if one.dispatcher:
-                entries["dispatchers"][one.name] = one.dispatcher
-            if one.predictor and track.name == PREDICTED:
-                entries["predictors"][one.name] = one.predictor
+            if entry.dispatcher:
+                entries["dispatchers"][entry.name] = entry.dispatcher
+            if entry.predictor and track.name == PREDICTED:
+                entries["predictors"][entry.name] = entry.predictor
         content = content_of(track, self.logset, list(self.windows), entries)
         if not content["workloads"]:
             return None
         study = parse_study(content, folder / "bench")
-        for one in learning:
-            study = self._with(study, one, track, folder)
+        for entry in learning:
+            study = self._with(study, entry, track, folder)
         return study
 
-    def _with(self, study: Study, one: Submission, track: Track, folder: Path) -> Study:
+    def _with(self, study: Study, entry: BenchEntry, track: Track, folder: Path) -> Study:
         """Return a study in which an entry has learnt something else for each log."""
         workloads = []
         for workload in study.workloads:
             window = next(w for w in self.windows if w.log.name == workload.label)
-            models = subfolder(subfolder(folder, MODELS), one.name)
+            models = subfolder(subfolder(folder, MODELS), entry.name)
             # Other code learns something else, which other runs are made with.
-            trained = one.trained(models, window.before, f"{window.path.stem}-{one.digest()}.model")
+            trained = entry.trained(
+                models, window.before, f"{window.path.stem}-{entry.digest()}.model"
+            )
             dispatchers = workload.dispatchers or study.dispatchers
             predictors = workload.predictors
             if trained.dispatcher:
-                made = choice("dispatchers", trained.dispatcher, folder, one.name)
+                made = labelled_spec("dispatchers", trained.dispatcher, folder, entry.name)
                 dispatchers = (*dispatchers, made)
             if trained.predictor and track.name == PREDICTED:
-                made = choice("predictors", trained.predictor, folder, one.name)
+                made = labelled_spec("predictors", trained.predictor, folder, entry.name)
                 predictors = (*predictors, made)
             workloads.append(replace(workload, dispatchers=dispatchers, predictors=predictors))
         return replace(study, workloads=tuple(workloads))
@@ -214,16 +220,16 @@ class Bench:
             "seeds": self.logset.seeds,
             "tracks": [track.name for track in self.tracks],
             "logs": [
-                {"name": one.log.name, "window_sha256": _sha256(one.path), "source":
-                 one.log.source or one.log.bundled or f"generator {one.log.generator}",
-                 "tuned": one.log.tuned, "earlier": one.before is not None}
-                for one in self.windows
+                {"name": window.log.name, "window_sha256": _sha256(window.path), "source":
+                 window.log.source or window.log.bundled or f"generator {window.log.generator}",
+                 "tuned": window.log.tuned, "earlier": window.before is not None}
+                for window in self.windows
             ],
             "missing": [log.name for log in self.missing],
             "entries": [
-                {**asdict(one), "code": one.code.name if one.code else None,
-                 "train": list(one.train)}
-                for one in self.submissions
+                {**asdict(entry), "code": entry.code.name if entry.code else None,
+                 "train": list(entry.train)}
+                for entry in self.submissions
             ],
             "versions": versions(),
         }  # fmt: skip
@@ -231,32 +237,32 @@ class Bench:
             partial.write_text(json_text(about, indent=1) + "\n", encoding="utf-8")
 
 
-def _check_names(logset: LogSet, submissions: Sequence[Submission]) -> None:
+def _check_names(logset: LogSet, submissions: Sequence[BenchEntry]) -> None:
     """Raise if an entry would stand for another one, or for a dispatcher of the set."""
     taken = {
-        alike(name): name
+        file_label(name): name
         for track in logset.tracks.values()
         for name in (*track.dispatchers, *track.predictors)
     }
-    for one in submissions:
-        if alike(one.name) in taken:
-            raise ConfigError(f"'{one.name}' is the name of another entry or of the set's own")
-        taken[alike(one.name)] = one.name
+    for entry in submissions:
+        if file_label(entry.name) in taken:
+            raise ConfigError(f"'{entry.name}' is the name of another entry or of the set's own")
+        taken[file_label(entry.name)] = entry.name
 
 
-def _check_modules(submissions: Sequence[Submission]) -> None:
+def _check_modules(submissions: Sequence[BenchEntry]) -> None:
     """
     Raise if two entries bring different modules of one name.
 
     The code of all is on one path, where the first module of a name stands for both.
     """
-    taken: dict[str, tuple[Submission, str]] = {}
-    for one in submissions:
-        for name, digest in one.modules().items():
-            other, known = taken.setdefault(name, (one, digest))
+    taken: dict[str, tuple[BenchEntry, str]] = {}
+    for entry in submissions:
+        for name, digest in entry.modules().items():
+            other, known = taken.setdefault(name, (entry, digest))
             if known != digest:
                 raise ConfigError(
-                    f"'{other.name}' and '{one.name}' both have a module '{name}'; rename it in"
+                    f"'{other.name}' and '{entry.name}' both have a module '{name}'; rename it in"
                     " one of them"
                 )
 
@@ -264,16 +270,18 @@ def _check_modules(submissions: Sequence[Submission]) -> None:
 def _check(folder: Path, logset: LogSet) -> None:
     """Raise unless a folder is new, empty, or that of a bench of the same set."""
     if (folder / MARK).exists():
-        told = about(folder)
-        if told["set"] != logset.version:
-            raise RunError(f"{folder}: is a bench of set {told['set']}, not {logset.version}")
-        if told["seeds"] != logset.seeds:
+        description = about(folder)
+        if description["set"] != logset.version:
             raise RunError(
-                f"{folder}: is a bench of {told['seeds']} repetitions, not {logset.seeds}"
+                f"{folder}: is a bench of set {description['set']}, not {logset.version}"
+            )
+        if description["seeds"] != logset.seeds:
+            raise RunError(
+                f"{folder}: is a bench of {description['seeds']} repetitions, not {logset.seeds}"
                 " (--quick); name another folder"
             )
     # A bench that was killed before it was described has its windows.
-    elif folder.exists() and any(one.name not in (INPUTS, ENTRIES) for one in folder.iterdir()):
+    elif folder.exists() and any(path.name not in (INPUTS, ENTRIES) for path in folder.iterdir()):
         raise RunError(f"{folder}: holds something else than a bench; name another folder")
     folder.mkdir(parents=True, exist_ok=True)
 
@@ -290,26 +298,26 @@ def about(folder: Path) -> Mapping[str, Any]:
     path = folder / MARK
     if not path.exists():
         raise RunError(f"{folder}: is not the folder of a bench ({MARK} is missing)")
-    told = read_json(read_text(path))
-    if not isinstance(told, dict) or told.get("format") != FORMAT:
+    description = read_json(read_text(path))
+    if not isinstance(description, dict) or description.get("format") != FORMAT:
         raise RunError(f"{path}: is not in the format {FORMAT}")
-    return told
+    return description
 
 
-def notes(told: Mapping[str, Any]) -> list[str]:
+def notes(description: Mapping[str, Any]) -> list[str]:
     """Return what a reader must know of a bench before its tables, from ``bench.json``."""
-    logs = told["logs"]
-    lines = [f"Logs: {', '.join(one['name'] for one in logs)}."]
-    if told["seeds"] == QUICK:
+    logs = description["logs"]
+    lines = [f"Logs: {', '.join(log['name'] for log in logs)}."]
+    if description["seeds"] == QUICK:
         lines.insert(0, "Two repetitions only: to try an entry, not to compare with other benches.")
-    if told["missing"]:
-        names = ", ".join(told["missing"])
+    if description["missing"]:
+        names = ", ".join(description["missing"])
         lines.append(f"Not at hand, and left out: {names} (cpsched bench says where they are).")
-    learns = [one["name"] for one in told["entries"] if one["train"]]
-    new = [one["name"] for one in logs if not one["earlier"]]
+    learns = [log["name"] for log in description["entries"] if log["train"]]
+    new = [log["name"] for log in logs if not log["earlier"]]
     if learns and new:
         lines.append(f"No earlier jobs, so nothing was learnt: on {', '.join(new)}.")
-    tuned = [one["name"] for one in logs if one["tuned"]]
+    tuned = [log["name"] for log in logs if log["tuned"]]
     if tuned:
         lines.append(
             "Settings of dispatchers that come with cpsched were chosen on other jobs of"
@@ -320,23 +328,25 @@ def notes(told: Mapping[str, Any]) -> list[str]:
 
 def reopened(folder: Path) -> Bench:
     """Return the bench of a folder, as it was carried out."""
-    told = about(folder)
-    logset = replace(LogSet.load(told["set"]), seeds=told["seeds"])
+    description = about(folder)
+    logset = replace(LogSet.load(description["set"]), seeds=description["seeds"])
     by_name = {log.name: log for log in logset.logs}
     return Bench(
         logset=logset,
-        tracks=tuple(map(logset.track, told["tracks"])),
-        windows=tuple(cut(by_name[one["name"]], None, folder / INPUTS) for one in told["logs"]),
-        missing=tuple(by_name[name] for name in told["missing"]),
-        submissions=tuple(_entries(folder, told)),
+        tracks=tuple(map(logset.track, description["tracks"])),
+        windows=tuple(
+            write_window(by_name[log["name"]], None, folder / INPUTS) for log in description["logs"]
+        ),
+        missing=tuple(by_name[name] for name in description["missing"]),
+        submissions=tuple(_entries(folder, description)),
     )
 
 
-def _entries(folder: Path, told: Mapping[str, Any]) -> list[Submission]:
+def _entries(folder: Path, description: Mapping[str, Any]) -> list[BenchEntry]:
     return [
-        Submission(**{**one, "code": folder / ENTRIES / one["code"] if one["code"] else None,
-                      "train": tuple(one["train"])})
-        for one in told["entries"]
+        BenchEntry(**{**entry, "code": folder / ENTRIES / entry["code"] if entry["code"] else None,
+                      "train": tuple(entry["train"])})
+        for entry in description["entries"]
     ]  # fmt: skip
 
 

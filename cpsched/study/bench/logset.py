@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import UnknownNameError
-from cpsched.study.bench.logs import Log
+from cpsched.study.bench.log_windows import BenchLog
 from cpsched.util.documents import read_text
 from cpsched.util.section import Section
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.study.bench.logs import Window
+    from cpsched.study.bench.log_windows import LogWindow
 
 _SETS = Path(__file__).with_name("sets")
-NEWEST = "v1"
+NEWEST = "v2"
 #: What is run unless tracks are named: what is known of runtimes.
 KNOWLEDGE = ("requested", "predicted", "true")
 _TRACK_KEYS = ("title", "predictors", "logs", "run", "dispatchers", "allocator")
@@ -72,7 +72,7 @@ class LogSet:
     title: str
     seeds: int
     jitter: int
-    logs: tuple[Log, ...]
+    logs: tuple[BenchLog, ...]
     tracks: Mapping[str, Track]
 
     @classmethod
@@ -97,7 +97,7 @@ class LogSet:
             title=top.text("title"),
             seeds=top.needed_count("seeds"),
             jitter=top.needed_count("jitter"),
-            logs=tuple(map(Log.of, top.tables("logs"))),
+            logs=tuple(map(BenchLog.of, top.tables("logs"))),
             tracks={name: _track(name, tracks.table(name), dispatchers) for name in tracks.names()},
         )
 
@@ -134,7 +134,7 @@ def _track(name: str, section: Section, dispatchers: Mapping[str, str]) -> Track
 
 
 def content_of(
-    track: Track, of: LogSet, windows: list[Window], entries: Mapping[str, Mapping[str, str]]
+    track: Track, of: LogSet, windows: list[LogWindow], entries: Mapping[str, Mapping[str, str]]
 ) -> dict[str, Any]:
     """
     Return a track as the content of a study file.
@@ -157,9 +157,9 @@ def content_of(
         "run": dict(track.run),
         "baseline": {"dispatcher": base, "predictor": next(iter(track.predictors))},
         "workloads": [
-            {"name": one.log.name, "file": str(one.path), "systems": [one.log.system]}
-            for one in windows
-            if one.log.name in names
+            {"name": window.log.name, "file": str(window.path), "systems": [window.log.system]}
+            for window in windows
+            if window.log.name in names
         ],
     }
     return content if track.allocator == OWN else content | {"allocator": track.allocator}

@@ -32,19 +32,19 @@ SCORE = "triple"
 _ADDED = {**TRIPLE, LONGEST: 60.0}
 #: Fewer logs have no interval over them, and with fewer than these nobody is ranked first.
 FEWEST, FEWEST_RANKED = 3, 6
-#: Fates of jobs that are lost. A few are where users cancel jobs at their time in the log.
-_FATES = (
+#: Outcomes of jobs that are lost. A few are where users cancel jobs at their time in the log.
+_LOST = (
     (("killed", "cancelled"), "are killed or cancelled"),
     (("rejected", "never_started", "not_ended"), "never run"),
 )
 _TOLERATED = 0.005
 _RESAMPLES, _SEED, _LEVEL = 2000, 0, 0.95
 
-Who = tuple[str, str]
+Configuration = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class EntryScores:
     """
     A dispatcher with a predictor, over the logs of a track.
 
@@ -71,7 +71,7 @@ class Entry:
         Whether it knows the runtimes.
     """
 
-    who: Who
+    who: Configuration
     ratios: Mapping[str, Estimate]
     rank: float | None
     interval: tuple[float, float] | None
@@ -102,16 +102,25 @@ class Scores:
         Entries that lack runs, and are left out.
     """
 
-    def __init__(self, runs: Sequence[RunResult], baseline: Who) -> None:
+    def __init__(self, runs: Sequence[RunResult], baseline: Configuration) -> None:
         self.logs = list(dict.fromkeys(run.workload for run in runs))
         self.seeds = sorted({run.seed for run in runs})
-        self._runs = {(run.who, run.workload, run.seed): run for run in runs}
-        every = [baseline, *dict.fromkeys(run.who for run in runs if run.who != baseline)]
-        self.entries = [who for who in every if self._is_complete(who)]
-        self.incomplete = [who for who in every if who not in self.entries]
+        self._runs = {(run.configuration, run.workload, run.seed): run for run in runs}
+        every = [
+            baseline,
+            *dict.fromkeys(run.configuration for run in runs if run.configuration != baseline),
+        ]
+        self.entries = [
+            configuration for configuration in every if self._is_complete(configuration)
+        ]
+        self.incomplete = [
+            configuration for configuration in every if configuration not in self.entries
+        ]
 
-    def _is_complete(self, who: Who) -> bool:
-        return all((who, log, seed) in self._runs for log in self.logs for seed in self.seeds)
+    def _is_complete(self, configuration: Configuration) -> bool:
+        return all(
+            (configuration, log, seed) in self._runs for log in self.logs for seed in self.seeds
+        )
 
     def _of(self, column: str) -> FloatArray:
         """Return a figure, shape ``(entries, logs, seeds)``."""
@@ -119,24 +128,24 @@ class Scores:
             [
                 [
                     [
-                        float(self._runs[who, log, seed].groups["all"][column] or 0)
+                        float(self._runs[configuration, log, seed].groups["all"][column] or 0)
                         for seed in self.seeds
                     ]
                     for log in self.logs
                 ]
-                for who in self.entries
+                for configuration in self.entries
             ]
         )
 
     @cached_property
     def logarithms(self) -> Mapping[str, FloatArray]:
         """Of the ratios to the baseline, by figure; shape ``(entries, logs, seeds)``."""
-        found = {}
+        logarithms = {}
         for column, added in _ADDED.items():
             values = self._of(column) + added
-            found[column] = np.log(values / values[:1])
-        found[SCORE] = np.mean([found[column] for column in TRIPLE], axis=0)
-        return found
+            logarithms[column] = np.log(values / values[:1])
+        logarithms[SCORE] = np.mean([logarithms[column] for column in TRIPLE], axis=0)
+        return logarithms
 
     def on_each(self, figure: str = SCORE) -> FloatArray:
         """Return ratios to the baseline, geometric means over seeds; shape ``(entries, logs)``."""
@@ -145,55 +154,65 @@ class Scores:
     @cached_property
     def ranked(self) -> list[bool]:
         """Whether each entry is ranked: it loses no jobs, and is no oracle beside others."""
-        beside = self._oracle(self.entries[0])
-        return [not self._lost(who) and self._oracle(who) == beside for who in self.entries]
+        baseline_is_oracle = self._oracle(self.entries[0])
+        return [
+            not self._lost_jobs(configuration) and self._oracle(configuration) == baseline_is_oracle
+            for configuration in self.entries
+        ]
 
-    def _lost(self, who: Who) -> dict[str, str]:
+    def _lost_jobs(self, configuration: Configuration) -> dict[str, str]:
         """Return by log what is said of jobs that it loses and the baseline does not."""
-        found = {}
+        by_log = {}
         for log in self.logs:
-            ours, theirs = (self._counts(one, log) for one in (who, self.entries[0]))
+            ours, theirs = (
+                self._counts(labels, log) for labels in (configuration, self.entries[0])
+            )
             jobs = max(theirs["simulated"] + theirs["rejected"], 1)
-            said = [
+            shares = [
                 f"{100 * now:.1f} % of the jobs {what} instead of {100 * then:.1f} %"
-                for fates, what in _FATES
+                for outcomes, what in _LOST
                 for now, then in [
-                    [sum(one.get(f, 0) for f in fates) / jobs for one in (ours, theirs)]
+                    [
+                        sum(counts.get(outcome, 0) for outcome in outcomes) / jobs
+                        for counts in (ours, theirs)
+                    ]
                 ]
                 if now - then >= _TOLERATED
             ]
-            if said:
-                found[log] = "; ".join(said)
-        return found
+            if shares:
+                by_log[log] = "; ".join(shares)
+        return by_log
 
-    def _oracle(self, who: Who) -> bool:
+    def _oracle(self, configuration: Configuration) -> bool:
         """Whether it knows the runtimes."""
-        return any(self._runs[who, log, self.seeds[0]].knows_runtimes for log in self.logs)
+        return any(
+            self._runs[configuration, log, self.seeds[0]].knows_runtimes for log in self.logs
+        )
 
-    def _counts(self, who: Who, log: str) -> dict[str, float]:
+    def _counts(self, configuration: Configuration, log: str) -> dict[str, float]:
         """Return the mean over the seeds of how many jobs have each fate."""
-        runs = [self._runs[who, log, seed].counts for seed in self.seeds]
-        return {fate: sum(run[fate] for run in runs) / len(runs) for fate in runs[0]}
+        runs = [self._runs[configuration, log, seed].counts for seed in self.seeds]
+        return {outcome: sum(run[outcome] for run in runs) / len(runs) for outcome in runs[0]}
 
-    def table(self) -> list[Entry]:
+    def table(self) -> list[EntryScores]:
         """Return the entries, the best first; those not ranked last."""
-        kept = np.flatnonzero(self.ranked)
-        scores = self.logarithms[SCORE][kept]
+        ranked = np.flatnonzero(self.ranked)
+        scores = self.logarithms[SCORE][ranked]
         ranks = _ranks(scores.mean(axis=2))
         low, high = _intervals(scores)
         mean = ranks.mean(axis=1)
         best = int(mean.argmin())
-        by_entry = {int(entry): at for at, entry in enumerate(kept)}
-        found = []
-        for entry, who in enumerate(self.entries):
+        by_entry = {int(entry): at for at, entry in enumerate(ranked)}
+        entries = []
+        for entry, configuration in enumerate(self.entries):
             at = by_entry.get(entry)
             behind = None
             if at is not None and at != best:
-                ours, theirs = (self.on_each()[int(kept[one])] for one in (at, best))
+                ours, theirs = (self.on_each()[int(ranked[at_entry])] for at_entry in (at, best))
                 behind = _over_logs(ours / theirs)
-            found.append(
-                Entry(
-                    who=who,
+            entries.append(
+                EntryScores(
+                    who=configuration,
                     ratios={
                         name: _over_logs(self.on_each(name)[entry]) for name in self.logarithms
                     },
@@ -206,28 +225,30 @@ class Scores:
                     is_level=at is not None
                     and len(self.logs) >= FEWEST_RANKED
                     and (behind is None or behind.low is None or behind.low <= 1),
-                    cpu_ms=self._cpu(who),
-                    lost=self._lost(who),
-                    oracle=self._oracle(who),
+                    cpu_ms=self._cpu(configuration),
+                    lost=self._lost_jobs(configuration),
+                    oracle=self._oracle(configuration),
                 )
             )
-        return sorted(found, key=lambda one: (one.rank is None, one.rank or 0))
+        return sorted(
+            entries, key=lambda entry_scores: (entry_scores.rank is None, entry_scores.rank or 0)
+        )
 
-    def _cpu(self, who: Who) -> float:
+    def _cpu(self, configuration: Configuration) -> float:
         """Return CPU milliseconds for a decision."""
         each = []
         for log in self.logs:
-            runs = [self._runs[who, log, seed] for seed in self.seeds]
+            runs = [self._runs[configuration, log, seed] for seed in self.seeds]
             each.append(np.mean([_per_decision(run) for run in runs]))
         return float(np.median(each))
 
     @cached_property
     def friedman(self) -> float | None:
         """The p-value of Friedman's test that all are alike; None if they are, or are too few."""
-        kept = np.flatnonzero(self.ranked)
-        if len(kept) < FEWEST or len(self.logs) < FEWEST_RANKED:
+        ranked = np.flatnonzero(self.ranked)
+        if len(ranked) < FEWEST or len(self.logs) < FEWEST_RANKED:
             return None
-        each = self.logarithms[SCORE][kept].mean(axis=2).round(9)
+        each = self.logarithms[SCORE][ranked].mean(axis=2).round(9)
         if not np.ptp(each, axis=0).any():
             return None
         return float(stats.friedmanchisquare(*each).pvalue)
@@ -239,9 +260,9 @@ def _per_decision(run: RunResult) -> float:
 
 def _over_logs(ratios: FloatArray) -> Estimate:
     """Return the geometric mean, with Student's interval of the logarithms: a log counts once."""
-    found = ratio(ratios.tolist(), [1.0] * len(ratios))
-    assert found is not None
-    return found if len(ratios) >= FEWEST else replace(found, low=None, high=None)
+    mean = ratio(ratios.tolist(), [1.0] * len(ratios))
+    assert mean is not None
+    return mean if len(ratios) >= FEWEST else replace(mean, low=None, high=None)
 
 
 def _ranks(scores: FloatArray) -> FloatArray:

@@ -120,15 +120,15 @@ class CapRequest(ChangeOfLog):
 
     def of_workload(self, workload: Workload, system: System) -> Workload:  # noqa: ARG002
         """Return the jobs with what they ask for then."""
-        asked = workload.requested_time
+        requested = workload.requested_time
         cap = np.full(len(workload), self.time)
         if self.factor is not None:
             cap = np.maximum(np.ceil(self.factor * workload.runtime), 1).astype(np.int64)
-        shorter = (asked != MISSING) & (asked > cap)
-        return workload.with_columns(requested_time=np.where(shorter, cap, asked))
+        shorter = (requested != MISSING) & (requested > cap)
+        return workload.with_columns(requested_time=np.where(shorter, cap, requested))
 
 
-class _Some(ChangeOfLog):
+class _JobFilter(ChangeOfLog):
     """
     Some of the jobs of a log: those that meet all given conditions.
 
@@ -170,7 +170,7 @@ class _Some(ChangeOfLog):
         return chosen
 
 
-class Drop(_Some):
+class Drop(_JobFilter):
     """Leave out some jobs."""
 
     name: ClassVar[str] = "drop"
@@ -180,7 +180,7 @@ class Drop(_Some):
         return workload.take(np.flatnonzero(~self._chosen(workload)))
 
 
-class Keep(_Some):
+class Keep(_JobFilter):
     """Keep only some jobs."""
 
     name: ClassVar[str] = "keep"
@@ -198,7 +198,7 @@ def _with_copies(workload: Workload, rows: list[IntArray], rng: np.random.Genera
     periods = max(-(-span // period), 1)
     num, first = len(workload), int(workload.submit[0])
     rows = [np.arange(num), *rows]
-    row, copy = np.concatenate(rows), np.repeat(np.arange(len(rows)), [len(one) for one in rows])
+    row, copy = np.concatenate(rows), np.repeat(np.arange(len(rows)), [len(part) for part in rows])
     shift = rng.integers(1, max(periods, 2), size=len(row)) * period
     moved = first + (workload.submit[row] - first + shift) % (periods * period)
     submit = np.where(copy > 0, moved, workload.submit[row])

@@ -89,17 +89,17 @@ class RemoveNodes(Change):
         gone = self._gone(system)
         if gone.all():
             raise ConfigError("leaves no node")
-        kept = np.flatnonzero(~gone)
-        left = {system.node_groups[node] for node in kept.tolist()}
+        staying = np.flatnonzero(~gone)
+        left = {system.node_groups[node] for node in staying.tolist()}
         for queue in system.queues.values():
             if queue.groups and not left & set(queue.groups):
                 raise ConfigError(f"leaves queue {queue.name!r} without a node")
         queues = {
-            name: replace(queue, groups=tuple(one for one in queue.groups if one in left))
+            name: replace(queue, groups=tuple(group for group in queue.groups if group in left))
             for name, queue in system.queues.items()
         }
         return replace(
-            _taken(system, kept), queues=queues, topology=_shrunk(system.topology, ~gone)
+            _taken(system, staying), queues=queues, topology=_shrunk(system.topology, ~gone)
         )
 
     def _gone(self, system: System) -> BoolArray:
@@ -161,9 +161,9 @@ class MaxTime(Change):
         default = system.queues[self.queue].default
         names = [system.log.queues.get(name, name) == self.queue for name in column.values]
         own = np.array([*names, default])[column.codes]
-        asked = workload.requested_time
-        too_long = own & (asked != MISSING) & (asked > self.time)
-        return workload.with_columns(requested_time=np.where(too_long, self.time, asked))
+        requested = workload.requested_time
+        too_long = own & (requested != MISSING) & (requested > self.time)
+        return workload.with_columns(requested_time=np.where(too_long, self.time, requested))
 
 
 class Outage(Change):
@@ -233,15 +233,15 @@ def _more_names(last: str, taken: Collection[str]) -> Iterator[str]:
 
 
 def _in_group(system: System, group: str) -> BoolArray:
-    found = np.array([own == group for own in system.node_groups])
-    if not found.any():
+    inside = np.array([own == group for own in system.node_groups])
+    if not inside.any():
         raise _unknown("node group", group, dict.fromkeys(system.node_groups))
-    return found
+    return inside
 
 
-def _unknown(what: str, name: str, there: Collection[str]) -> ConfigError:
-    hint = did_you_mean(name, there)
-    return ConfigError(f"there is no {what} {name!r}; there are: {', '.join(there)}.{hint}")
+def _unknown(what: str, name: str, known: Collection[str]) -> ConfigError:
+    hint = did_you_mean(name, known)
+    return ConfigError(f"there is no {what} {name!r}; there are: {', '.join(known)}.{hint}")
 
 
 def _taken(system: System, order: IntArray) -> System:
@@ -266,13 +266,13 @@ def _grown(topology: Topology, count: int) -> Topology:
     return Topology(num, kind=topology.kind, group_sizes=sizes)
 
 
-def _shrunk(topology: Topology, kept: BoolArray) -> Topology:
+def _shrunk(topology: Topology, staying: BoolArray) -> Topology:
     """Return a topology of some of its nodes."""
-    num = int(kept.sum())
+    num = int(staying.sum())
     if topology.num_levels == 1 and not topology.sides:
         return Topology(num)
     sizes = tuple(
-        tuple(size for size in np.bincount(level[kept]).tolist() if size)
+        tuple(size for size in np.bincount(level[staying]).tolist() if size)
         for level in _groups(topology)
     )
     return Topology(num, kind=topology.kind, group_sizes=sizes)

@@ -205,20 +205,20 @@ def crps(
     num = len(quantiles)
     top = np.log(np.maximum(requested_time, 1))[:, None]
     target = np.log(np.maximum(runtime, 1))[:, None]
-    places = [np.zeros((num, 1)), np.log(np.maximum(quantiles, 1)), top]
+    points = [np.zeros((num, 1)), np.log(np.maximum(quantiles, 1)), top]
     heights = [np.zeros((num, 1)), np.tile(LEVELS, (num, 1)), np.ones((num, 1))]
     if ends_within is not None:
-        places.append(np.tile(np.log(HORIZONS), (num, 1)))
+        points.append(np.tile(np.log(HORIZONS), (num, 1)))
         # Where nothing is said of a chance the quantiles speak alone.
         heights.append(np.where(np.isnan(ends_within), 0.0, ends_within))
-    place, height = np.concatenate(places, axis=1), np.concatenate(heights, axis=1)
-    height = np.where(place >= top, np.where(place > top, 1.0, height), height)
-    place = np.minimum(place, top)
-    order = np.lexsort((height, place), axis=1)
-    place = np.take_along_axis(place, order, axis=1)
+    point, height = np.concatenate(points, axis=1), np.concatenate(heights, axis=1)
+    height = np.where(point >= top, np.where(point > top, 1.0, height), height)
+    point = np.minimum(point, top)
+    order = np.lexsort((height, point), axis=1)
+    point = np.take_along_axis(point, order, axis=1)
     height = np.maximum.accumulate(np.take_along_axis(height, order, axis=1), axis=1)
-    low, high, width = height[:, :-1], height[:, 1:], np.diff(place, axis=1)
-    part = np.clip((target - place[:, :-1]) / np.where(width > 0, width, 1.0), 0.0, 1.0)
+    low, high, width = height[:, :-1], height[:, 1:], np.diff(point, axis=1)
+    part = np.clip((target - point[:, :-1]) / np.where(width > 0, width, 1.0), 0.0, 1.0)
     middle = low + (high - low) * part
     score: FloatArray = (
         width * part * _mean_square(low, middle)

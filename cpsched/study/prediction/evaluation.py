@@ -17,7 +17,7 @@ from cpsched.study.prediction.accuracy import (
     accuracy,
     distribution_score,
 )
-from cpsched.study.prediction.replay import Replay, Starts
+from cpsched.study.prediction.replay import JobStarts, PredictorReplay
 from cpsched.util.spec import Spec, build
 from cpsched.util.words import brief, counted, duration, percent
 
@@ -81,18 +81,20 @@ class Evaluation:
     cpu_us: float
 
     def __repr__(self) -> str:
-        told = ""
+        errors = ""
         if self.overall.mean_error_s is not None and self.overall.close is not None:
             mean = duration(self.overall.mean_error_s)
-            told = (
+            errors = (
                 f", mean error {mean}, {percent(self.overall.close)} within a fifth of the runtime"
             )
-        return f"<Evaluation of {brief(self.predictor)}: {counted(self.overall.jobs, 'job')}{told}>"
+        return (
+            f"<Evaluation of {brief(self.predictor)}: {counted(self.overall.jobs, 'job')}{errors}>"
+        )
 
 
 def evaluate(
     fitted: Fitted,
-    starts: Starts,
+    starts: JobStarts,
     predictor: str | RuntimePredictor,
     *,
     seed: int = 0,
@@ -127,13 +129,13 @@ def evaluate(
     truth = _Truth()
     spec = predictor if isinstance(predictor, str) else predictor.name
     made = build("predictors", predictor, truth=truth) if isinstance(predictor, str) else predictor
-    replay = Replay(fitted, starts.start, made, seed=seed)
+    replay = PredictorReplay(fitted, starts.start, made, seed=seed)
     truth.runtime = replay.arrivals.runtime
     replay.run(progress=progress)
     return _scored(replay, str(Spec.parse(spec)), warmup)
 
 
-def _scored(replay: Replay, spec: str, warmup: float) -> Evaluation:
+def _scored(replay: PredictorReplay, spec: str, warmup: float) -> Evaluation:
     """Return how good the answers of a replay were."""
     arrivals, predictor = replay.arrivals, replay.predictor
     rows, runtime, requested = arrivals.workload_row, arrivals.runtime, arrivals.requested_time
@@ -216,8 +218,8 @@ def to_columns(fitted: Fitted, evaluations: list[Evaluation]) -> dict[str, Any]:
         ]
         block = np.concatenate(blocks)
         known = block >= 0  # neither -1 nor NaN
-        for place, label in enumerate(labels):
-            columns[label] = arrow.numbers(block[:, place], known[:, place])
+        for at, label in enumerate(labels):
+            columns[label] = arrow.numbers(block[:, at], known[:, at])
     return columns
 
 

@@ -24,7 +24,7 @@ from cpsched.model.prediction import Outcome, answers_of, listens, write_down
 from cpsched.model.seeds import stream_seed
 from cpsched.model.system import System
 from cpsched.model.topology import Topology
-from cpsched.simulation.arrivals import Arrivals
+from cpsched.simulation.arrivals import JobStream
 from cpsched.simulation.simulate import Settings, simulate
 from cpsched.systems.mapping import Fitted
 from cpsched.util.types import MISSING, Status
@@ -42,11 +42,11 @@ _END, _SUBMIT, _START, _END_AT_START = range(4)
 #: Events between two reports of how far a replay is.
 _REPORT = 4096
 #: Looks at the clock whose mean is taken for the cost of one.
-_LOOKS = 2000
+_CLOCK_CALLS = 2000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Starts:
+class JobStarts:
     """
     When the jobs of a fitted workload started.
 
@@ -65,7 +65,7 @@ class Starts:
     assumed: int
 
 
-def that_ran(workload: Workload) -> Workload:
+def started_jobs(workload: Workload) -> Workload:
     """
     Return the jobs that can teach something: without those cancelled before they started.
 
@@ -82,7 +82,7 @@ def that_ran(workload: Workload) -> Workload:
 
 def starts_of(
     fitted: Fitted, dispatcher: str | None = None, observers: Sequence[Observer] = ()
-) -> Starts:
+) -> JobStarts:
     """
     Return the starts the log recorded, or those of a simulation.
 
@@ -106,15 +106,15 @@ def starts_of(
     if dispatcher is None and known.any():
         start = np.where(known, workload.recorded_start, workload.submit)
         start = np.maximum(start, workload.submit)
-        return Starts(start, "", int((~known).sum()))
+        return JobStarts(start, "", int((~known).sum()))
     dispatcher = dispatcher or "easy"
     # Jobs that overran are scored by what they ran, so they must run that long.
     settings = Settings(overrun="extend")
     run = simulate(fitted, dispatcher=dispatcher, settings=settings, observers=observers)
-    return Starts(run.schedule.start, dispatcher, 0)
+    return JobStarts(run.schedule.start, dispatcher, 0)
 
 
-class Replay:
+class PredictorReplay:
     """
     Presents a log to a predictor in the order in which facts became known.
 
@@ -143,11 +143,11 @@ class Replay:
     def __init__(
         self, fitted: Fitted, start: IntArray, predictor: RuntimePredictor, *, seed: int = 0
     ) -> None:
-        self.arrivals = Arrivals(fitted)
+        self.arrivals = JobStream(fitted)
         self.store = JobStore(fitted.system.resources)
         self.answers = np.zeros((len(self.arrivals), 3), dtype=np.int64)
         self.cpu = 0.0
-        self._look = _cost_of_looking()
+        self._clock_cost = _cost_of_clock()
         self._rows: IntArray = immutable(np.arange(len(self.arrivals), dtype=np.int64))
         self._start: list[int] = start[self.arrivals.workload_row].tolist()
         self._runtime: list[int] = self.arrivals.runtime.tolist()
@@ -251,17 +251,17 @@ class Replay:
         """Call the predictor, and add up the time it takes."""
         before = process_time()
         answer = call(*given)
-        self.cpu += process_time() - before - self._look
+        self.cpu += process_time() - before - self._clock_cost
         return answer
 
     def _table(self, row: int) -> JobTable:
         return JobTable(self.store, self._rows[row : row + 1])
 
 
-def _cost_of_looking() -> float:
+def _cost_of_clock() -> float:
     """Return the CPU seconds between two looks at the clock with nothing in between."""
-    looks = [process_time() for _ in range(_LOOKS)]
-    return (looks[-1] - looks[0]) / (_LOOKS - 1)
+    times = [process_time() for _ in range(_CLOCK_CALLS)]
+    return (times[-1] - times[0]) / (_CLOCK_CALLS - 1)
 
 
 def unmapped(workload: Workload) -> Fitted:
@@ -290,13 +290,13 @@ def unmapped(workload: Workload) -> Fitted:
             where=workload.title,
         )
     # Every unit counts, so that the number of processors of such a job is its cores.
-    most = (workload.request * workload.units[:, None] + workload.per_node).max(axis=0)
+    capacity = (workload.request * workload.units[:, None] + workload.per_node).max(axis=0)
     system = System(
         name="unmapped",
-        title="no machine",
+        title="no system",
         source="made for the log",
         resources=workload.resources,
-        capacity=most.reshape(1, -1),
+        capacity=capacity.reshape(1, -1),
         node_names=("all",),
         node_groups=("all",),
         features=(frozenset(),),

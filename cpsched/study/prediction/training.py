@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cpsched.study.prediction.evaluation import Evaluation
-    from cpsched.study.prediction.replay import Starts
+    from cpsched.study.prediction.replay import JobStarts
     from cpsched.systems.mapping import Fitted
 
 
@@ -63,7 +63,7 @@ def learner(spec: str) -> Learned:
 
 def train(
     fitted: Fitted,
-    starts: Starts,
+    starts: JobStarts,
     spec: str,
     *,
     seed: int = 0,

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
     from cpsched.model.schedule import Schedule
     from cpsched.model.workload import Workload
-    from cpsched.study.validation.measures import Fidelity
+    from cpsched.study.validation.errors import Validation
     from cpsched.util.types import IntArray
 
 
 _PLURAL = {"core": "cores", "gpu": "GPUs"}
 
 
-class Difference(NamedTuple):
+class StartDifference(NamedTuple):
     """
     One job.
 
@@ -42,11 +42,11 @@ class Difference(NamedTuple):
 
 def differences(
     schedule: Schedule,
-    fidelity: Fidelity,
+    validation: Validation,
     explain: Callable[[str, int], str],
-    most: int,
+    limit: int,
     reasons: Mapping[str, str] | None = None,
-) -> Iterator[Difference]:
+) -> Iterator[StartDifference]:
     """
     Yield the jobs that differ most, one of each user and queue.
 
@@ -59,10 +59,10 @@ def differences(
     """
     workload = schedule.workload
     seen: set[tuple[int, int]] = set()
-    for at in np.argsort(-np.abs(fidelity.error), kind="stable").tolist():
-        if len(seen) == most or not fidelity.error[at]:
+    for at in np.argsort(-np.abs(validation.error), kind="stable").tolist():
+        if len(seen) == limit or not validation.error[at]:
             return
-        row = int(fidelity.rows[at])
+        row = int(validation.rows[at])
         kind = int(workload.user.codes[row]), int(workload.queue.codes[row])
         if kind not in seen:
             seen.add(kind)
@@ -72,7 +72,7 @@ def differences(
 
 def _difference(
     schedule: Schedule, row: int, explain: Callable[[str, int], str], reason: str
-) -> Difference:
+) -> StartDifference:
     workload = schedule.workload
     job, recorded = str(workload.job_id[row]), int(workload.recorded_start[row])
     simulated = int(schedule.start[row])
@@ -84,7 +84,7 @@ def _difference(
     ]
     units = counted(int(workload.units[row]), "unit")
     did = f"waited until {clock(recorded, workload.epoch)}" if earlier else "started"
-    return Difference(
+    return StartDifference(
         title=f"job {job} ({', '.join([*whose, units])}): {duration(abs(simulated - recorded))}"
         f" {'earlier' if earlier else 'later'} in the simulation",
         simulated=explain(job, moment),
@@ -105,19 +105,19 @@ def _in_record(schedule: Schedule, row: int, moment: int) -> str:
     waits[row] = False
     before = int((waits & (workload.submit <= workload.submit[row])).sum())
     kinds = zip(schedule.system.resources, schedule.system.total.tolist(), strict=True)
-    held = [
-        f"{_held(workload, at)[runs].sum():,} of {total:,} {_PLURAL.get(kind, kind)}"
+    allocated = [
+        f"{_allocated(workload, at)[runs].sum():,} of {total:,} {_PLURAL.get(kind, kind)}"
         for at, (kind, total) in enumerate(kinds)
         if kind.partition(":")[0] in _PLURAL
     ]
     return (
-        f"at {clock(moment, workload.epoch)} {', '.join(held)} were in use by recorded jobs,"
+        f"at {clock(moment, workload.epoch)} {', '.join(allocated)} were in use by recorded jobs,"
         f" {counted(int(waits.sum()), 'other job')} waited, {before:,} of them submitted before it"
     )
 
 
-def _held(workload: Workload, at: int) -> IntArray:
+def _allocated(workload: Workload, at: int) -> IntArray:
     """Return what jobs hold of a resource, on as few nodes as they may have."""
     on_nodes = workload.nodes_min * workload.per_node[:, at]
-    held: IntArray = workload.units * workload.request[:, at] + on_nodes
-    return held
+    allocated: IntArray = workload.units * workload.request[:, at] + on_nodes
+    return allocated

@@ -35,27 +35,27 @@ def downtimes(schedule: Schedule) -> list[tuple[int, int]]:
     idle = (runs.at(times) == 0) & (waits.at(times) > 0)
     # Neighbouring steps are one interval.
     edges = np.flatnonzero(np.diff(np.concatenate([[False], idle, [False]]).astype(np.int64)))
-    found = [
+    intervals = [
         (int(times[first]), int(times[last]))
         for first, last in edges.reshape(-1, 2).tolist()
         if last < len(times)
     ]
-    return [(begin, end) for begin, end in found if end - begin >= SHORTEST]
+    return [(begin, end) for begin, end in intervals if end - begin >= SHORTEST]
 
 
-def told_of(found: Sequence[tuple[int, int]]) -> str:
+def downtime_sentence(intervals: Sequence[tuple[int, int]]) -> str:
     """Return a sentence about the intervals; there is one at least."""
-    total = sum(end - start for start, end in found)
+    total = sum(end - start for start, end in intervals)
     return (
-        f"No recorded job ran though some waited in {counted(len(found), 'interval')} of an hour"
-        f" or more, {duration(total)} in all: was the machine down?"
+        f"No recorded job ran though some waited in {counted(len(intervals), 'interval')} of an"
+        f" hour or more, {duration(total)} in all: was the cluster down?"
     )
 
 
-def as_csv(schedule: Schedule, found: Sequence[tuple[int, int]]) -> str:
+def as_csv(schedule: Schedule, intervals: Sequence[tuple[int, int]]) -> str:
     """Return the intervals as a table of outages of all nodes (``--outages table:file=``)."""
     lines = ["node,from,to"]
     lines += [
-        f"{name},{start},{end}" for start, end in found for name in schedule.system.node_names
+        f"{name},{start},{end}" for start, end in intervals for name in schedule.system.node_names
     ]
     return "\n".join(lines) + "\n"

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from statistics import stdev
 from typing import TYPE_CHECKING, Any
 
-from cpsched.metrics.fidelity import SHORTEST
+from cpsched.metrics.validation import SHORTEST
 from cpsched.metrics.waits import MEANING as WAIT_MEANING
 from cpsched.study.validation.downtime import as_csv, downtimes
 from cpsched.util.atomic_files import write_all
@@ -21,38 +21,38 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from cpsched.metrics.fidelity import Measured
-    from cpsched.study.validation.check import Check
-    from cpsched.study.validation.measures import Fidelity
+    from cpsched.metrics.validation import WaitErrors
+    from cpsched.study.validation.errors import Validation
+    from cpsched.study.validation.validate import ValidationResult
 
 
-def write_files(checked: Check, folder: Path) -> list[Path]:
+def write_files(result: ValidationResult, folder: Path) -> list[Path]:
     """
-    Write ``fidelity.json`` and ``fidelity-jobs.csv``; both or none.
+    Write ``validation.json`` and ``validation-jobs.csv``; both or none.
 
-    If the machine was probably down, also ``fidelity-outages.csv``.
+    If the machine was probably down, also ``validation-outages.csv``.
     """
-    down = downtimes(checked.schedule)
-    outages = {"fidelity-outages.csv": as_csv(checked.schedule, down).encode()} if down else {}
-    whole, workload = checked.whole, checked.schedule.workload
+    down = downtimes(result.schedule)
+    outages = {"validation-outages.csv": as_csv(result.schedule, down).encode()} if down else {}
+    validation, workload = result.validation, result.schedule.workload
     about: dict[str, Any] = {
-        "schema": "cpsched.fidelity/3",
-        "statement": list(statement(whole, checked.repeats)),
-        **whole.to_dict(),
-        "outcomes": checked.summary["outcomes"],
-        "offered_load": checked.summary["offered_load"],
-        "lag": checked.lag,
-        "repeats": [asdict(one) for one in checked.repeats],
-        "differences": [one._asdict() for one in checked.differences],
+        "schema": "cpsched.validation/3",
+        "statement": list(statement(validation, result.repeats)),
+        **validation.to_dict(),
+        "outcomes": result.summary["outcomes"],
+        "offered_load": result.summary["offered_load"],
+        "lag": result.lag,
+        "repeats": [asdict(repeat) for repeat in result.repeats],
+        "differences": [difference._asdict() for difference in result.differences],
         "downtimes": down,
     }
     jobs = {
-        "job_id": workload.job_id[whole.rows],
-        "submit": workload.submit[whole.rows],
-        "recorded_wait_s": whole.recorded,
-        "simulated_wait_s": whole.simulated,
-        "held_s": whole.held,
-        "error_s": whole.error,
+        "job_id": workload.job_id[validation.rows],
+        "submit": workload.submit[validation.rows],
+        "recorded_wait_s": validation.recorded,
+        "simulated_wait_s": validation.simulated,
+        "held_s": validation.held,
+        "error_s": validation.error,
     }
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -62,8 +62,8 @@ def write_files(checked: Check, folder: Path) -> list[Path]:
     return write_all(
         folder,
         {
-            "fidelity.json": (json_text(about, indent=1) + "\n").encode(),
-            "fidelity-jobs.csv": out.getvalue().encode(),
+            "validation.json": (json_text(about, indent=1) + "\n").encode(),
+            "validation-jobs.csv": out.getvalue().encode(),
             **outages,
         },
     )
@@ -74,18 +74,18 @@ _KINDS, _OFF = ("reason", "queue", "GPU", "account", "size"), 1.5
 _MOST_WARNED = 4
 #: What it means for what-ifs; the first {} is the smallest difference that says something.
 _ON_WHAT_IFS = {
-    "closely": "What-ifs: differences in mean wait larger than {} say something about this machine;"
+    "closely": "What-ifs: differences in mean wait larger than {} say something about this cluster;"
     " smaller ones are within what the model gets wrong.",
     "roughly": "What-ifs: take directions and large differences (more than {1} in mean wait), not"
     " numbers.",
     "not": "What-ifs: do not trust them yet. Check next, the most frequent causes first:"
     " nodes that were down (--outages), what cpsched slurm import lists as not modelled,"
-    " the empty machine at the beginning (a later --measure-from), parameters that have changed"
+    " the empty cluster at the beginning (a later --measure-from), parameters that have changed"
     " since, a longer log; the jobs that differ most show where it begins.",
 }
 
 
-def statement(fidelity: Fidelity, repeats: Sequence[Measured] = ()) -> Iterator[str]:
+def statement(validation: Validation, repeats: Sequence[WaitErrors] = ()) -> Iterator[str]:
     """
     Yield sentences on how closely waits are reproduced, and what that means for what-ifs.
 
@@ -94,89 +94,90 @@ def statement(fidelity: Fidelity, repeats: Sequence[Measured] = ()) -> Iterator[
     repeats
         The same of other simulations, with submits moved by some seconds.
     """
-    one = fidelity.overall
-    word = one.grade
+    errors = validation.overall
+    word = errors.grade
     reproduced = "not reproduced" if word == "not" else f"{word} reproduced"
     yield (
-        f"Waits are {reproduced}: {duration(one.recorded)} on average in the record,"
-        f" {duration(one.simulated)} in the simulation ({_share(one)})."
+        f"Waits are {reproduced}: {duration(errors.recorded)} on average as recorded,"
+        f" {duration(errors.simulated)} in the simulation ({_share(errors)})."
     )
-    if one.missing:
+    if errors.missing:
         yield (
-            f"{counted(one.missing, 'job')} that ran in the record can never start in the"
+            f"{counted(errors.missing, 'job')} that ran as recorded can never start in the"
             " simulation; shares of jobs count them."
         )
-    yield _meaning(one)
+    yield _meaning(errors)
     if repeats:
-        yield _repeated([one, *repeats])
-    minute, ten, hour = one.within
+        yield _repeated([errors, *repeats])
+    minute, ten, hour = errors.within
     yield (
         f"{percent(minute)} of the jobs start within a minute of their recorded start,"
         f" {percent(ten)} within ten and {percent(hour)} within an hour; half are off by"
-        f" {duration(one.median_error)} at most, a tenth by {duration(one.p90_error)} or more."
+        f" {duration(errors.median_error)} at most, a tenth by {duration(errors.p90_error)} or"
+        " more."
     )
-    if one.rank is not None:
-        yield f"Order of jobs by wait: rank correlation {one.rank:.2f}."
-    means = [one.simulated, *(again.simulated for again in repeats)]
+    if errors.rank is not None:
+        yield f"Order of jobs by wait: rank correlation {errors.rank:.2f}."
+    means = [errors.simulated, *(again.simulated for again in repeats)]
     # Two standard deviations: a range would grow with the number of simulations.
     chance = 2 * stdev(means) if repeats else 0.0
-    resolution = max(abs(one.bias), one.mean_error / max(one.jobs, 1) ** 0.5, chance)
+    resolution = max(abs(errors.bias), errors.mean_error / max(errors.jobs, 1) ** 0.5, chance)
     yield _ON_WHAT_IFS[word].format(duration(resolution), duration(2 * resolution))
-    yield from _warnings(fidelity)
+    yield from _warnings(validation)
 
 
-def _meaning(one: Measured) -> str:
+def _meaning(errors: WaitErrors) -> str:
     """Say what a wait is, and which part of it no scheduler can change."""
-    if one.held < 1:
+    if errors.held < 1:
         return f"Waits are {WAIT_MEANING}."
     return (
-        f"Waits are {WAIT_MEANING}. On average {duration(one.held)} of them pass before a job may"
-        " start (begin time, dependency, hold). The verdict and its percentage leave that out."
+        f"Waits are {WAIT_MEANING}. On average {duration(errors.held)} of them pass before a job"
+        " may start (begin time, dependency, hold). The verdict and its percentage leave that out."
     )
 
 
-def _repeated(runs: Sequence[Measured]) -> str:
+def _repeated(runs: Sequence[WaitErrors]) -> str:
     """Say how far chance goes: what runs with submits a few seconds later come to."""
-    means = sorted(one.simulated for one in runs)
+    means = sorted(run.simulated for run in runs)
     words = Counter(run.grade for run in runs)
-    said = (
+    sentence = (
         f"Chance: over {len(runs)} simulations, with submits moved by seconds, the mean wait is"
         f" {duration(means[0])} to {duration(means[-1])}"
     )
     if len(words) > 1:
         each = ", ".join(f"{word} in {number}" for word, number in words.items())
-        said += f". The verdict depends on these seconds: {each}"
-    return f"{said}."
+        sentence += f". The verdict depends on these seconds: {each}"
+    return f"{sentence}."
 
 
-def _share(one: Measured) -> str:
-    share = one.share
+def _share(errors: WaitErrors) -> str:
+    share = errors.share
     if share is None:
-        return f"{duration(one.bias)} more"
+        return f"{duration(errors.bias)} more"
     return f"{percent(abs(share))} {'more' if share >= 0 else 'less'}"
 
 
-def _warnings(fidelity: Fidelity) -> Iterator[str]:
+def _warnings(validation: Validation) -> Iterator[str]:
     """Name groups whose waits are much less well reproduced than those of all jobs."""
-    whole = max(
-        abs(fidelity.overall.bias),
-        0.05 * (fidelity.overall.recorded - fidelity.overall.held),
+    overall_error = max(
+        abs(validation.overall.bias),
+        0.05 * (validation.overall.recorded - validation.overall.held),
         SHORTEST,
     )
     off = [
-        (kind, name, one)
-        for kind, name, one in fidelity.groups
-        if kind in _KINDS and abs(one.bias) > _OFF * whole and one.grade == "not"
+        (kind, name, errors)
+        for kind, name, errors in validation.groups
+        if kind in _KINDS and abs(errors.bias) > _OFF * overall_error and errors.grade == "not"
     ]
-    off.sort(key=lambda found: -abs(found[2].bias) * found[2].jobs)
-    for kind, name, one in off[:_MOST_WARNED]:
+    off.sort(key=lambda group: -abs(group[2].bias) * group[2].jobs)
+    for kind, name, errors in off[:_MOST_WARNED]:
         what = {
             "GPU": f"Jobs {'with' if name == 'yes' else 'without'} GPUs",
             "reason": f"Jobs that waited in Slurm for {name}",
         }.get(kind, f"Jobs of {kind} {name}")
         yield (
-            f"{what}: {duration(one.recorded)} in the record, {duration(one.simulated)} in the"
-            " simulation; a what-if says nothing about these."
+            f"{what}: {duration(errors.recorded)} as recorded, {duration(errors.simulated)} in"
+            " the simulation; a what-if says nothing about these."
         )
     if len(off) > _MOST_WARNED:
-        yield f"So are {counted(len(off) - _MOST_WARNED, 'more group')} (fidelity.json)."
+        yield f"So are {counted(len(off) - _MOST_WARNED, 'more group')} (validation.json)."

@@ -148,7 +148,7 @@ class NodeFeatures:
         """Return the nodes that satisfy a constraint, shape ``(N,)``, or why none ever can."""
         mask = np.ones(self._system.num_nodes, dtype=np.bool_)
         for alternatives in constraint.required:
-            known = [found for name in alternatives if (found := self._having(name)) is not None]
+            known = [having for name in alternatives if (having := self._having(name)) is not None]
             if not known:
                 names = " or ".join(quoted(name) for name in alternatives)
                 return np.zeros_like(mask), f"no node has the feature {names}"

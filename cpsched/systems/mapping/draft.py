@@ -43,9 +43,9 @@ class Draft:
         """Replace columns, or other fields of the workload."""
         self.workload = replace(self.workload, **columns)
 
-    def reject(self, found: Mapping[int, str]) -> None:
+    def reject(self, reasons: Mapping[int, str]) -> None:
         """Take up which rows can never run, and why; what an earlier rule said stays."""
-        self.rejected = {**found, **self.rejected}
+        self.rejected = {**reasons, **self.rejected}
 
     def accepted(self) -> IntArray:
         """Return the rows that no rule has rejected."""

@@ -9,7 +9,7 @@ import numpy as np
 from cpsched.model.arrays import rows_of
 from cpsched.model.distinct import distinct, distinct_rows
 from cpsched.model.node_sets import unit_capacity
-from cpsched.systems.mapping.locality import Locality, asks_for_locality
+from cpsched.systems.mapping.locality import LocalityRequest, asks_for_locality
 from cpsched.util.types import Split
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 #: Entries of the largest temporary array.
 _CHUNK = 1 << 22
 #: Units over all nodes are counted up to this, so that no sum overflows.
-_MOST_UNITS = 1 << 62
+_UNITS_LIMIT = 1 << 62
 
 
 #: What a request is, next to the nodes it may use.
@@ -61,15 +61,15 @@ def infeasible(
         loose = np.flatnonzero(own & ~shapes.contiguous)
         fits[loose] = _fits_kinds(shapes, loose, kinds, counts)
         for at in np.flatnonzero(own & shapes.contiguous).tolist():
-            held = _held(shapes, np.array([at]), system.capacity, system.num_nodes)[0]
-            anywhere = Locality.of(shapes, at)._replace(segment=1, switches=0)
-            fits[at] = anywhere.fits_window(held * eligible[index], np.zeros_like(held))
+            fitting = _fitting_units(shapes, np.array([at]), system.capacity, system.num_nodes)[0]
+            anywhere = LocalityRequest.of(shapes, at)._replace(segment=1, switches=0)
+            fits[at] = anywhere.fits_window(fitting * eligible[index], np.zeros_like(fitting))
         for at in np.flatnonzero(own & ~fits).tolist():
             reasons[at] = _reason(shapes, at, kinds, counts)
         for at in np.flatnonzero(own & fits & asks_for_locality(shapes)).tolist():
-            held = _held(shapes, np.array([at]), system.capacity, system.num_nodes)[0]
-            reason = Locality.of(shapes, at).why_never(
-                held * eligible[index], system.topology, is_pool=system.is_counted_pool
+            fitting = _fitting_units(shapes, np.array([at]), system.capacity, system.num_nodes)[0]
+            reason = LocalityRequest.of(shapes, at).why_never(
+                fitting * eligible[index], system.topology, is_pool=system.is_counted_pool
             )
             if reason is not None:
                 fits[at], reasons[at] = False, reason
@@ -77,7 +77,7 @@ def infeasible(
     return {int(rows[row]): reasons[int(shape_of_row[row])] for row in never}
 
 
-def most_units(
+def max_units(
     workload: Workload,
     system: System,
     eligible_class: IntArray,
@@ -102,15 +102,17 @@ def most_units(
     """
     columns = ("units_max", "request", "per_node", "nodes_max")
     shapes, class_of, shape_of_row = _shapes_of(workload, eligible_class, rows, columns)
-    most = np.zeros(len(shapes), dtype=np.int64)
+    largest = np.zeros(len(shapes), dtype=np.int64)
     for index in np.unique(class_of).tolist():
         kinds, counts = distinct_rows(system.capacity[eligible[index]])
         own = np.flatnonzero(class_of == index)
         step = max(1, _CHUNK // max(1, kinds.size))
         for start in range(0, len(own), step):
-            some = own[start : start + step]
-            most[some] = _most(shapes, some, _held(shapes, some, kinds, counts.sum()), counts)
-    return np.minimum(most, shapes.units_max)[shape_of_row]
+            batch = own[start : start + step]
+            largest[batch] = _max_units(
+                shapes, batch, _fitting_units(shapes, batch, kinds, counts.sum()), counts
+            )
+    return np.minimum(largest, shapes.units_max)[shape_of_row]
 
 
 def _shapes_of(
@@ -139,58 +141,62 @@ def _fits_kinds(shapes: Workload, which: IntArray, kinds: IntArray, counts: IntA
     fits = np.zeros(len(which), dtype=np.bool_)
     step = max(1, _CHUNK // max(1, kinds.size))
     for start in range(0, len(which), step):
-        some = which[start : start + step]
-        held = _held(shapes, some, kinds, counts.sum())
+        batch = which[start : start + step]
+        fitting = _fitting_units(shapes, batch, kinds, counts.sum())
         good = (
-            (shapes.units[some] >= shapes.nodes_min[some])
-            & ((held > 0) @ counts >= shapes.nodes_min[some])
-            & (_most(shapes, some, held, counts) >= shapes.units[some])
+            (shapes.units[batch] >= shapes.nodes_min[batch])
+            & ((fitting > 0) @ counts >= shapes.nodes_min[batch])
+            & (_max_units(shapes, batch, fitting, counts) >= shapes.units[batch])
         )
-        for at in np.flatnonzero(good & (shapes.split[some] == Split.EVEN)).tolist():
-            shares = Locality.of(shapes, int(some[at]))._replace(segment=1).shares(counts.sum())
-            good[at] = any(counts[held[at] >= share].sum() >= nodes for nodes, share in shares)
+        for at in np.flatnonzero(good & (shapes.split[batch] == Split.EVEN)).tolist():
+            shares = (
+                LocalityRequest.of(shapes, int(batch[at]))._replace(segment=1).shares(counts.sum())
+            )
+            good[at] = any(counts[fitting[at] >= share].sum() >= nodes for nodes, share in shares)
         fits[start : start + step] = good
     return fits
 
 
-def _most(shapes: Workload, which: IntArray, held: IntArray, counts: IntArray) -> IntArray:
+def _max_units(shapes: Workload, which: IntArray, fitting: IntArray, counts: IntArray) -> IntArray:
     """Return how many units of some shapes their ``nodes_max`` roomiest nodes hold."""
-    order = np.argsort(-held, axis=1, kind="stable")
-    sorted_held = np.take_along_axis(held, order, axis=1)
-    number = np.where(sorted_held > 0, counts[order], 0)
+    order = np.argsort(-fitting, axis=1, kind="stable")
+    descending = np.take_along_axis(fitting, order, axis=1)
+    number = np.where(descending > 0, counts[order], 0)
     before = np.cumsum(number, axis=1) - number
     taken = np.clip(shapes.nodes_max[which, None] - before, 0, number)
-    return np.asarray((sorted_held * taken).sum(axis=1))
+    return np.asarray((descending * taken).sum(axis=1))
 
 
-def _held(shapes: Workload, which: IntArray, kinds: IntArray, num_nodes: int) -> IntArray:
+def _fitting_units(shapes: Workload, which: IntArray, kinds: IntArray, num_nodes: int) -> IntArray:
     """Return how many units of some shapes each kind of node holds, shape ``(S, M)``."""
-    limit = np.minimum(shapes.units_max[which], _MOST_UNITS // max(1, int(num_nodes)))
+    limit = np.minimum(shapes.units_max[which], _UNITS_LIMIT // max(1, int(num_nodes)))
     return unit_capacity(kinds, shapes.request[which], shapes.per_node[which], limit)
 
 
 def _reason(shapes: Workload, at: int, kinds: IntArray, counts: IntArray) -> str:
     """Say why a shape never fits: one unit first, then the node bounds, then the whole."""
-    held = _held(shapes, np.array([at]), kinds, counts.sum())[0]
-    units, fewest, most = (
+    fitting = _fitting_units(shapes, np.array([at]), kinds, counts.sum())[0]
+    units, fewest, nodes_max = (
         int(column[at]) for column in (shapes.units, shapes.nodes_min, shapes.nodes_max)
     )
-    usable = int(counts[held > 0].sum())
+    usable = int(counts[fitting > 0].sum())
     if not usable:
         return _unit_reason(shapes.request[at], shapes.per_node[at], shapes.resources, kinds)
     if units < fewest:
         return f"{units} units cannot be placed on {fewest} nodes"
     if usable < fewest:
         return f"needs {fewest} nodes, {usable} eligible nodes can hold a unit"
-    each = np.sort(np.repeat(held, counts))[::-1][:most]
+    each = np.sort(np.repeat(fitting, counts))[::-1][:nodes_max]
     size = _amounts(shapes.request[at], shapes.resources)
     if each.sum() < units:
-        where = f"{most} eligible nodes" if most < usable else f"all {usable} eligible nodes"
+        where = (
+            f"{nodes_max} eligible nodes" if nodes_max < usable else f"all {usable} eligible nodes"
+        )
         return f"needs {units} units of {size}, {where} hold at most {each.sum()}"
     together = " consecutive" if shapes.contiguous[at] else ""
     evenly = ", as many on each" if shapes.split[at] == Split.EVEN else ""
     return (
-        f"{units} units of {size} do not fit on {fewest} to {min(most, usable)}{together}"
+        f"{units} units of {size} do not fit on {fewest} to {min(nodes_max, usable)}{together}"
         f" eligible nodes{evenly}"
     )
 
@@ -202,9 +208,9 @@ def _unit_reason(
     need = request + per_node
     roomiest = kinds.max(axis=0, initial=0)
     what = "a node with one unit" if per_node.any() else "one unit"
-    for kind, amount, room in zip(resources, need.tolist(), roomiest.tolist(), strict=True):
-        if amount > room:
-            return f"{what} needs {_amount(kind, amount)}, no eligible node has more than {room}"
+    for kind, amount, largest in zip(resources, need.tolist(), roomiest.tolist(), strict=True):
+        if amount > largest:
+            return f"{what} needs {_amount(kind, amount)}, no eligible node has more than {largest}"
     return f"{what} needs {_amounts(need, resources)} together, which no eligible node has"
 
 

@@ -91,10 +91,10 @@ def fit(
         Whether a job that asks for more time than its queue allows is rejected.
     restarts
         Which jobs may be restarted, see
-        :class:`~cpsched.systems.mapping.settings.Restarts`; ``none``: as in the log.
+        :class:`~cpsched.systems.mapping.settings.RestartOptions`; ``none``: as in the log.
     malleable
         Which jobs may change size, see
-        :class:`~cpsched.systems.mapping.settings.Malleable`; ``none``: as in the log.
+        :class:`~cpsched.systems.mapping.settings.MalleableOptions`; ``none``: as in the log.
 
     Returns
     -------
@@ -151,7 +151,7 @@ def fit(
 def _never_released(workload: Workload, rejected: Mapping[int, str]) -> dict[int, str]:
     """Return the rows whose dependency can never end, and why."""
     needed = plain(workload.dependency)
-    found: dict[int, str] = {}
+    reasons: dict[int, str] = {}
     done = set(rejected)
     for row in np.flatnonzero(workload.dependency >= 0).tolist():
         chain: list[int] = []
@@ -161,15 +161,15 @@ def _never_released(workload: Workload, rejected: Mapping[int, str]) -> dict[int
             chain.append(at)
             on_chain.add(at)
             at = needed[at]
-        if at >= 0 and (at in on_chain or at in rejected or at in found):
-            for one in chain:
-                found[one] = (
+        if at >= 0 and (at in on_chain or at in rejected or at in reasons):
+            for dependent in chain:
+                reasons[dependent] = (
                     "depends on itself"
-                    if one == needed[one]
-                    else f"depends on job {workload.job_id[needed[one]]}, which can never run"
+                    if dependent == needed[dependent]
+                    else f"depends on job {workload.job_id[needed[dependent]]}, which can never run"
                 )
         done.update(chain)
-    return found
+    return reasons
 
 
 def append(fitted: Fitted, job: Workload, submit: int) -> Fitted:
@@ -195,27 +195,27 @@ def append(fitted: Fitted, job: Workload, submit: int) -> Fitted:
             nodes_max=np.array([UNBOUNDED]),
             per_node=np.zeros_like(job.per_node),
         )
-    one = fit(job, fitted.system, enforce_limits=fitted.enforce_limits)
-    if one.rejected:
-        raise InfeasibleRequestError(str(job.job_id[0]), one.rejected[0][1])
+    fitted_job = fit(job, fitted.system, enforce_limits=fitted.enforce_limits)
+    if fitted_job.rejected:
+        raise InfeasibleRequestError(str(job.job_id[0]), fitted_job.rejected[0][1])
     known = np.flatnonzero(fitted.workload.submit <= submit)
     before = fitted.workload.take(known)
-    new = replace(one.workload, submit=np.array([submit]))
+    new = replace(fitted_job.workload, submit=np.array([submit]))
     joined = {name: _joined(getattr(before, name), getattr(new, name)) for name in COLUMNS}
     return replace(
         fitted,
         workload=replace(before, **joined),
         eligible_class=np.append(fitted.eligible_class[known], len(fitted.eligible)),
-        eligible=np.concatenate([fitted.eligible, one.eligible[one.eligible_class]]),
+        eligible=np.concatenate([fitted.eligible, fitted_job.eligible[fitted_job.eligible_class]]),
         rejected=tuple((row, why) for row, why in fitted.rejected if row < len(known)),
     )
 
 
-def _joined(one: Any, other: Any) -> Any:
+def _joined(first: Any, other: Any) -> Any:
     """Return two columns, one behind the other."""
-    if not isinstance(one, Labels):
-        return np.concatenate([one, other])
-    number = {text: code for code, text in enumerate(one.values)}
+    if not isinstance(first, Labels):
+        return np.concatenate([first, other])
+    number = {text: code for code, text in enumerate(first.values)}
     codes = [number.setdefault(text, len(number)) for text in other.values]
     new = np.array([*codes, -1], dtype=np.int64)[other.codes]
-    return Labels(np.concatenate([one.codes, new]), tuple(number))
+    return Labels(np.concatenate([first.codes, new]), tuple(number))

@@ -87,7 +87,10 @@ def fill_requested_time(draft: Draft) -> None:
     if not missing.any():
         return
     # That of the first queue of a job.
-    own = [(one[0].default_time or one[0].max_time) if one else None for one in draft.queues()]
+    own = [
+        (queues[0].default_time or queues[0].max_time) if queues else None
+        for queues in draft.queues()
+    ]
     defaults = [time or draft.system.default_time or MISSING for time in own]
     filled = np.asarray(defaults, dtype=np.int64)[workload.queue.codes]
     unknown = np.flatnonzero(missing & (filled == MISSING))
@@ -118,11 +121,13 @@ def choose_queues(draft: Draft, *, enforce_limits: bool) -> None:
             continue
         rows = np.flatnonzero(workload.queue.codes == code)
         reasons = [
-            _kept_out(workload, queue, rows, enforce_limits=enforce_limits) for queue in queues
+            _refusals(workload, queue, rows, enforce_limits=enforce_limits) for queue in queues
         ]
-        for row in {row for found in reasons for row in found}:
+        for row in {row for excluded in reasons for row in excluded}:
             taking = [
-                queue.name for queue, found in zip(queues, reasons, strict=True) if row not in found
+                queue.name
+                for queue, excluded in zip(queues, reasons, strict=True)
+                if row not in excluded
             ]
             if taking:
                 names.append(",".join(taking))
@@ -134,14 +139,14 @@ def choose_queues(draft: Draft, *, enforce_limits: bool) -> None:
         draft.change(queue=_relabelled(codes, [*names, None]))
 
 
-def _kept_out(
+def _refusals(
     workload: Workload, queue: Queue, rows: IntArray, *, enforce_limits: bool
 ) -> dict[int, str]:
     """Return the rows that a queue's time limit or list of users keeps out, and why."""
-    found: dict[int, str] = {}
+    reasons: dict[int, str] = {}
     if queue.max_time is not None and enforce_limits:
         for row in rows[workload.requested_time[rows] > queue.max_time].tolist():
-            found[row] = (
+            reasons[row] = (
                 f"requested {workload.requested_time[row]} s, queue {queue.name} allows"
                 f" {queue.max_time} s"
             )
@@ -151,8 +156,8 @@ def _kept_out(
             code = workload.user.codes[row]
             user = f"user {quoted(workload.user.values[code])}" if code >= 0 else "an unknown user"
             takes = ", ".join(queue.users)
-            found[row] = f"{user} is not allowed in queue {queue.name}, which takes: {takes}"
-    return found
+            reasons[row] = f"{user} is not allowed in queue {queue.name}, which takes: {takes}"
+    return reasons
 
 
 def bound_nodes(draft: Draft) -> None:
@@ -162,22 +167,22 @@ def bound_nodes(draft: Draft) -> None:
         return
     codes = workload.queue.codes
     least = np.array([min((q.min_nodes for q in queues), default=1) for queues in of_code])[codes]
-    most = np.array(
+    queue_max = np.array(
         [max((q.max_nodes or UNBOUNDED for q in queues), default=UNBOUNDED) for queues in of_code]
     )[codes]
     fewest, largest = workload.nodes_min, workload.nodes_max
     names = [*workload.queue.values, ""]
     rejected: dict[int, str] = {}
-    for row in np.flatnonzero((fewest > most) | (largest < least)).tolist():
+    for row in np.flatnonzero((fewest > queue_max) | (largest < least)).tolist():
         queue = names[codes[row]]
         rejected[row] = f"asks for at most {largest[row]} nodes, queue {queue} needs {least[row]}"
         if largest[row] >= least[row]:
-            rejected[row] = f"asks for {fewest[row]} nodes, queue {queue} allows {most[row]}"
+            rejected[row] = f"asks for {fewest[row]} nodes, queue {queue} allows {queue_max[row]}"
     draft.reject(rejected)
-    fits = (fewest <= most) & (largest >= least)
+    fits = (fewest <= queue_max) & (largest >= least)
     draft.change(
         nodes_min=np.where(fits, np.maximum(fewest, least), fewest),
-        nodes_max=np.where(fits, np.minimum(largest, most), largest),
+        nodes_max=np.where(fits, np.minimum(largest, queue_max), largest),
     )
 
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from cpsched.model.speedup import MILLION
 from cpsched.model.workload import RESIZE_COST
-from cpsched.systems.mapping.feasibility import most_units
-from cpsched.systems.mapping.settings import KINDS, NONE, Malleable, Restarts
+from cpsched.systems.mapping.feasibility import max_units
+from cpsched.systems.mapping.settings import KINDS, NONE, MalleableOptions, RestartOptions
 from cpsched.util.types import UNBOUNDED, JobType, Split
 
 if TYPE_CHECKING:
@@ -25,12 +25,12 @@ def set_restarts(draft: Draft, text: str) -> None:
     """Let jobs be restarted as a setting says; ``none``: as in the log."""
     if text == NONE:
         return
-    found = Restarts.parse(text)
-    chosen = _drawn(draft, _RESTARTS_SEED, found.share)
+    options = RestartOptions.parse(text)
+    chosen = _drawn(draft, _RESTARTS_SEED, options.share)
     draft.change(
         restartable=chosen,
-        restart_cost=np.where(chosen, found.cost, 0),
-        checkpoint=np.where(chosen, found.checkpoint, 0),
+        restart_cost=np.where(chosen, options.cost, 0),
+        checkpoint=np.where(chosen, options.checkpoint, 0),
     )
 
 
@@ -54,25 +54,25 @@ def set_malleable(draft: Draft, text: str) -> None:
             }
         )
         return
-    found = Malleable.parse(text)
-    chosen = _drawn(draft, _MALLEABLE_SEED, found.share) & _is_plain(workload)
+    options = MalleableOptions.parse(text)
+    chosen = _drawn(draft, _MALLEABLE_SEED, options.share) & _is_plain(workload)
     # In whole millionths: 0.1 * 30 is a little more than 3.
-    least, largest = round(found.least * MILLION), round(found.most * MILLION)
+    least, largest = round(options.least * MILLION), round(options.most * MILLION)
     fewest = np.where(chosen, np.maximum(-(-least * units // MILLION), 1), units)
-    most = np.where(chosen, np.minimum(largest * units // MILLION, UNBOUNDED), units)
-    evolving = chosen & (KINDS[found.kind] is JobType.EVOLVING)
+    units_max = np.where(chosen, np.minimum(largest * units // MILLION, UNBOUNDED), units)
+    evolving = chosen & (KINDS[options.kind] is JobType.EVOLVING)
     own_node = chosen & (workload.nodes_min == units) & (workload.nodes_max == units)
     draft.change(
-        job_type=np.where(chosen, KINDS[found.kind], JobType.RIGID),
+        job_type=np.where(chosen, KINDS[options.kind], JobType.RIGID),
         units_min=fewest,
-        units_max=most,
+        units_max=units_max,
         nodes_min=np.where(own_node, fewest, workload.nodes_min),
-        nodes_max=np.where(own_node, most, workload.nodes_max),
-        serial=np.where(chosen, round(found.serial * MILLION), 0),
-        resize_cost=np.where(chosen, found.cost, RESIZE_COST),
+        nodes_max=np.where(own_node, units_max, workload.nodes_max),
+        serial=np.where(chosen, round(options.serial * MILLION), 0),
+        resize_cost=np.where(chosen, options.cost, RESIZE_COST),
         # An evolving job asks for its most units after half of its work.
         evolve_after=np.where(evolving, np.maximum(workload.runtime // 2, 1), 0),
-        evolve_to=np.where(evolving, most, 0),
+        evolve_to=np.where(evolving, units_max, 0),
     )
 
 
@@ -87,12 +87,12 @@ def bound_units(draft: Draft) -> None:
     if not len(rows):
         return
     units = workload.units[rows]
-    fewest, most = workload.units_min.copy(), workload.units_max.copy()
-    held = most_units(workload, draft.system, classes.of_job, classes.nodes, rows=rows)
-    most[rows] = np.maximum(np.minimum(most[rows], held), units)
+    fewest, largest = workload.units_min.copy(), workload.units_max.copy()
+    fitting = max_units(workload, draft.system, classes.of_job, classes.nodes, rows=rows)
+    largest[rows] = np.maximum(np.minimum(largest[rows], fitting), units)
     fewest[rows] = np.maximum(fewest[rows], np.minimum(workload.nodes_min[rows], units))
-    wanted = np.where(workload.evolve_to > 0, np.clip(workload.evolve_to, fewest, most), 0)
-    draft.change(units_min=fewest, units_max=most, evolve_to=wanted)
+    wanted = np.where(workload.evolve_to > 0, np.clip(workload.evolve_to, fewest, largest), 0)
+    draft.change(units_min=fewest, units_max=largest, evolve_to=wanted)
 
 
 def _drawn(draft: Draft, seed: int, share: float) -> BoolArray:

@@ -49,13 +49,13 @@ def align(draft: Draft) -> None:
                 if not is_constant(amounts):
                     amounts[:, target] = getattr(workload, name)[:, source]
             continue
-        for name, place in (("request", "in each unit"), ("per_node", "on each node")):
+        for name, where in (("request", "in each unit"), ("per_node", "on each node")):
             amounts = getattr(workload, name)[:, source]
             for row in np.flatnonzero(amounts).tolist():
-                rejected[row] = f"asks for {amounts[row]} {kind} {place}, the system has none"
+                rejected[row] = f"asks for {amounts[row]} {kind} {where}, the system has none"
     draft.reject(rejected)
     draft.change(
-        resources=system.resources, **{name: put_away(one) for name, one in columns.items()}
+        resources=system.resources, **{name: put_away(column) for name, column in columns.items()}
     )
 
 
@@ -138,14 +138,14 @@ def _take_whole_nodes(draft: Draft) -> None:
     # The processors lie evenly, so a unit's memory is that of its share, not of a full node.
     request = workload.request * -(-workload.units // units)[:, None]
     request[:, 0] = full
-    fewest, most = -(-workload.units_min // full), -(-workload.units_max // full)
+    fewest, nodes_max = -(-workload.units_min // full), -(-workload.units_max // full)
     draft.change(
         units=units,
         request=request,
         nodes_min=fewest,
-        nodes_max=most,
+        nodes_max=nodes_max,
         units_min=fewest,
-        units_max=most,
+        units_max=nodes_max,
         evolve_to=-(-workload.evolve_to // full),
     )
 
@@ -155,19 +155,19 @@ def _pack(draft: Draft) -> None:
     workload, system, classes = draft.workload, draft.system, draft.classes
     code, first = distinct([classes.of_job, *workload.request.T], workload.num_jobs)
     kinds = [distinct_rows(system.capacity[mask])[0] for mask in classes.nodes]
-    most = np.zeros(len(first), dtype=np.int64)
+    roomiest = np.zeros(len(first), dtype=np.int64)
     least = np.zeros(len(first), dtype=np.int64)
     nothing = np.zeros_like(workload.request[:1])
     for shape, row in enumerate(first.tolist()):
         own = kinds[classes.of_job[row]]
-        held = unit_capacity(own, workload.request[[row]], nothing, system.total[:1])[0]
-        held = held[held > 0]
-        if len(held):
-            most[shape], least[shape] = held.max(), held.min()
+        fitting = unit_capacity(own, workload.request[[row]], nothing, system.total[:1])[0]
+        fitting = fitting[fitting > 0]
+        if len(fitting):
+            roomiest[shape], least[shape] = fitting.max(), fitting.min()
     # A job no node holds a unit of keeps loose bounds; it is rejected for that, not for these.
-    fewest = -(-workload.units_min // np.maximum(most[code], 1))
+    fewest = -(-workload.units_min // np.maximum(roomiest[code], 1))
     largest = -(-workload.units_max // np.maximum(least[code], 1))
-    never = most[code] == 0
+    never = roomiest[code] == 0
     draft.change(
         nodes_min=np.where(never, 1, fewest),
         nodes_max=np.where(never, UNBOUNDED, largest),

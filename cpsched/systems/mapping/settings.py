@@ -21,7 +21,7 @@ _LONGEST = 366 * 86400
 _WORDS = {float: "a number", int: "a whole number of seconds", str: "a name"}
 
 
-class Restarts(NamedTuple):
+class RestartOptions(NamedTuple):
     """
     How a share of a log's jobs may be restarted.
 
@@ -40,7 +40,7 @@ class Restarts(NamedTuple):
     checkpoint: int = 0
 
     @classmethod
-    def parse(cls, text: str) -> Restarts:
+    def parse(cls, text: str) -> RestartOptions:
         """
         Read ``share=0.5,cost=30,checkpoint=600``; each may be left out.
 
@@ -53,7 +53,7 @@ class Restarts(NamedTuple):
         return cls(**_read("restarts", text, cls._field_defaults, bounds))
 
 
-class Malleable(NamedTuple):
+class MalleableOptions(NamedTuple):
     """
     How a share of a log's jobs may change size.
 
@@ -80,7 +80,7 @@ class Malleable(NamedTuple):
     cost: int = RESIZE_COST
 
     @classmethod
-    def parse(cls, text: str) -> Malleable:
+    def parse(cls, text: str) -> MalleableOptions:
         """
         Read ``share=0.5,least=0.5,most=2,kind=moldable,serial=0.05,cost=10``; see the defaults.
 
@@ -91,12 +91,12 @@ class Malleable(NamedTuple):
         """
         bounds = {**dict.fromkeys(("share", "least", "serial"), (0, 1)), "most": (1, 1000)}
         bounds["cost"] = 0, _LONGEST
-        found = cls(**_read("malleable", text, cls._field_defaults, bounds))
-        if found.kind not in KINDS:
+        settings = cls(**_read("malleable", text, cls._field_defaults, bounds))
+        if settings.kind not in KINDS:
             raise ConfigError(
-                f"kind is {found.kind}, must be one of: {', '.join(KINDS)}", key="malleable"
+                f"kind is {settings.kind}, must be one of: {', '.join(KINDS)}", key="malleable"
             )
-        return found
+        return settings
 
 
 def _read(
@@ -116,6 +116,6 @@ def _read(
             values[name] = of(value)
         except ValueError:
             raise ConfigError(f"{name} is {value}, must be {_WORDS[of]}", key=key) from None
-    for name, (least, most) in bounds.items():
-        check_range(name, values[name], least, most)
+    for name, (lowest, limit) in bounds.items():
+        check_range(name, values[name], lowest, limit)
     return values

@@ -96,7 +96,7 @@ def test_table_1_2_of_the_thesis(name):
         {"units": 12, "nodes": 2, "gpus": 3},
     ]
     view = gpu_view([(12, 3)] * 4, asks)
-    assert set(decided("prb:priority=fifo", view)[1]) == {0, 1}
+    assert set(decided("greedy:order=fifo", view)[1]) == {0, 1}
     _, where = decided(name, view)
     assert set(where) == {0, 1, 2}
     assert where[0].node.tolist() == [0, 1, 2, 3]
@@ -139,7 +139,7 @@ def test_low_switches_win():
 def test_costs_count_where_priorities_are_equal():
     """As printed, beta would be 0, and a job might lie anywhere."""
     view = gpu_view([(1, 0)] * 6, [{"units": 2, "nodes": 2}] * 2, levels=(2,))
-    _, where = decided("aucsched3:priority=sjf", view)
+    _, where = decided("aucsched3:order=sjf", view)
     assert {found.node[0] // 2 - found.node[-1] // 2 for found in where.values()} == {0}
 
 
@@ -148,7 +148,7 @@ def test_priority_decides_who_starts(name):
     """One node for two jobs: first come, first served; or the shorter one, which came later."""
     view = gpu_view([(1, 0)], [{"units": 1, "time": 90}, {"units": 1, "time": 60}])
     assert set(decided(name, view)[1]) == {0}
-    assert set(decided(f"{name}:priority=sjf", view)[1]) == {1}
+    assert set(decided(f"{name}:order=sjf", view)[1]) == {1}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -229,7 +229,7 @@ def test_only_the_first_of_these_gets_a_place():
     asks = [{"units": 6, "nodes": 2}] * 3
     view = gpu_view(free, asks)
     where = decided("aucsched2", view)[1]
-    listed = decided("prb:priority=fifo,allocator=consolidate", view)[1]
+    listed = decided("greedy:order=fifo,allocator=pack", view)[1]
     assert len(listed) == 3
     assert len(where) == 1
 
@@ -241,7 +241,7 @@ def test_a_short_solve_still_looks_for_winners():
         generator.generate(generator.options(workload="I", seed=1)), systems.load("esp-1024")
     )
     few = fitted.workload.select(first=40)
-    done = run(few, fitted.system, "aucsched1:priority=multifactor,limit=0.05")
+    done = run(few, fitted.system, "aucsched1:order=multifactor,limit=0.05")
     assert done.decisions[stats.SOLVER_CALLS]
     assert not done.decisions[stats.NO_SOLUTION]
 

@@ -6,24 +6,24 @@ from auctions import gpu_view
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpsched.papers.auction.bids import BidMaker, asks_of, levels_between
+from cpsched.papers.auction.bids import BidMaker, levels_between, requests_of
 from cpsched.papers.auction.lines import spread
 from cpsched.papers.auction.preference import BidClass
 from cpsched.papers.auction.spots import line_spots, switch_spots
 
 
 def maker_of(
-    view, per_job=15, most=1000, fragments=False, ranges=True, tree=False, most_nodes=10**9
+    view, per_job=15, max_bids=1000, fragments=False, ranges=True, tree=False, max_nodes=10**9
 ):
     """Return a maker of the bids of all waiting jobs."""
 
     def spots(offer):
         if tree:
-            return switch_spots(offer, view.system.topology, most=per_job)
-        return line_spots(offer, fragments=fragments, most=per_job)
+            return switch_spots(offer, view.system.topology, limit=per_job)
+        return line_spots(offer, fragments=fragments, limit=per_job)
 
     return BidMaker(
-        view, view.waiting, per_job=per_job, most=most, most_nodes=most_nodes, spots=spots,
+        view, view.waiting, per_job=per_job, max_bids=max_bids, max_nodes=max_nodes, spots=spots,
         ranges=ranges,
     )  # fmt: skip
 
@@ -47,7 +47,7 @@ def test_job_types():
         [{"units": 4}, {"units": 4, "nodes": 2}, {"units": 4, "nodes": 2, "even": 1},
          {"units": 4, "nodes_max": 2}, {"units": 1, "nodes_max": 1}],
     )  # fmt: skip
-    asks, which = asks_of(view.waiting, view.system.capacity.max(axis=0))
+    asks, which = requests_of(view.waiting, view.system.capacity.max(axis=0))
     assert [asks[number].job_type for number in which] == [1, 2, 3, 2, 1]
 
 
@@ -117,7 +117,7 @@ def test_limits_on_the_number_of_bids():
     """So many of one job, and so many of all: later jobs make none."""
     view = gpu_view([(1, 0)] * 9, [{"units": 1}] * 4)
     assert [bid.job for bid in bids_of(view, per_job=3)] == [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]
-    assert [bid.job for bid in bids_of(view, per_job=3, most=5)] == [0, 0, 0, 1, 1]
+    assert [bid.job for bid in bids_of(view, per_job=3, max_bids=5)] == [0, 0, 0, 1, 1]
 
 
 def test_classes_take_turns():
@@ -141,7 +141,7 @@ def test_wide_jobs_make_fewer_bids():
     """Twelve nodes in all bids: a job of four nodes makes three, one of twelve makes two."""
     for units, bids in ((4, 3), (12, 2)):
         view = gpu_view([(1, 0)] * 20, [{"units": units}])
-        assert len(bids_of(view, most_nodes=12)) == bids
+        assert len(bids_of(view, max_nodes=12)) == bids
 
 
 def test_an_exclusive_job_bids_for_idle_nodes():
@@ -234,5 +234,5 @@ def test_every_bid_is_a_place_the_job_could_have(free, asks, tree):
 def test_a_range_ends_at_what_nodes_have():
     """1 to 20 GPUs where nodes have 2: 1 and 2 are bid for, and no eight steps up to 20."""
     view = gpu_view([(4, 2)] * 2, [{"units": 2, "gpus": 1, "most_gpus": 20}])
-    (ask,), _ = asks_of(view.waiting, view.system.capacity.max(axis=0))
+    (ask,), _ = requests_of(view.waiting, view.system.capacity.max(axis=0))
     assert ask.levels[:, 1].tolist() == [1, 2]

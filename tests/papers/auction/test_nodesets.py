@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpsched.papers.auction.bids import Ask, Offer
+from cpsched.papers.auction.bids import BidOffer, BidRequest
 from cpsched.papers.auction.lines import Line, machine_lines
 
 #: Figure 4.4 of Soner's thesis: free cores and generic resources of twelve nodes.
@@ -17,7 +17,7 @@ def nodesets(free):
     """Return (first node, end, cores) of the nodesets at each level of the generic resource."""
     return [
         [
-            (int(line.node[first]), int(line.node[end - 1]) + 1, int(line.room[first:end].sum()))
+            (int(line.node[first]), int(line.node[end - 1]) + 1, int(line.fitting[first:end].sum()))
             for first, end in zip(line.begins, line.ends, strict=True)
         ]
         for line in machine_lines(np.array(free), [1])
@@ -38,11 +38,11 @@ def test_nodesets_of_figure_4_4_and_of_full_machines():
 
 def offer(line, units, nodes_min, nodes_max):
     """Return the offer of a line to a job."""
-    ask = Ask(
+    request = BidRequest(
         units=units, nodes_min=nodes_min, nodes_max=nodes_max, even=False, contiguous=False,
-        exclusive=False, eligible_class=0, request=np.array([1]), levels=np.array([[0]]),
+        exclusive=False, eligible_class=0, unit_request=np.array([1]), levels=np.array([[0]]),
     )  # fmt: skip
-    return Offer(ask, ask.levels[0], line)
+    return BidOffer(request, request.levels[0], line)
 
 
 @given(
@@ -56,7 +56,7 @@ def test_windows_are_the_shortest_there_are(room, units, low, extra):
     some = offer(line, units, low, high)
 
     def good(begin, end):
-        held = int(line.room[begin:end].sum())
+        held = int(line.fitting[begin:end].sum())
         return end <= count and low <= end - begin <= high and held >= units
 
     begin, end = some.forward(np.arange(count, dtype=np.int64))

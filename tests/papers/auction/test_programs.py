@@ -9,21 +9,21 @@ from hypothesis import strategies as st
 from cpsched.cp import cpsat
 from cpsched.papers.auction.auction import Auction
 from cpsched.papers.auction.bids import BidMaker
-from cpsched.papers.auction.program import Program, places_of
+from cpsched.papers.auction.program import AuctionProgram, node_classes_of
 from cpsched.papers.auction.search import best_greedy, search
 from cpsched.papers.auction.spots import line_spots
 
 pytestmark = pytest.mark.slow
 
-LIMITS = cpsat.Limits(deterministic=2.0)
+LIMITS = cpsat.SolverLimits(deterministic=2.0)
 
 
 def auction_of(free, asks, weights, per_job=4, ranges=True):
     """Return the auction of the bids of some jobs, their weights taken from a list in turn."""
     view = gpu_view(free, asks)
     maker = BidMaker(
-        view, view.waiting, per_job=per_job, most=99, most_nodes=10**9, ranges=ranges,
-        spots=lambda offer: line_spots(offer, fragments=True, most=per_job),
+        view, view.waiting, per_job=per_job, max_bids=99, max_nodes=10**9, ranges=ranges,
+        spots=lambda offer: line_spots(offer, fragments=True, limit=per_job),
     )  # fmt: skip
     bids = maker.make()
     if not bids:
@@ -39,18 +39,18 @@ def auction_of(free, asks, weights, per_job=4, ranges=True):
 def solved(program):
     """Return the optimum, its winners with their units, checked to fit."""
     found = cpsat.solve(program.model, program.variables, LIMITS)
-    assert found.status is cpsat.Status.OPTIMAL
+    assert found.status is cpsat.SolverStatus.OPTIMAL
     winners = program.winners(found.values)
     auction = program.auction
     left = auction.free.copy()
     jobs = [auction.bids[bid].job for bid, _ in winners]
     assert len(set(jobs)) == len(jobs)
     for bid, units in winners:
-        ask, node = auction.bids[bid].ask, auction.bids[bid].node
+        request, node = auction.bids[bid].request, auction.bids[bid].node
         assert units.min() >= 1
-        assert units.sum() == ask.units
-        amount = units[:, None] * ask.request + auction.bids[bid].level
-        left[node] -= auction.capacity[node] if ask.exclusive else amount
+        assert units.sum() == request.units
+        amount = units[:, None] * request.unit_request + auction.bids[bid].level
+        left[node] -= auction.capacity[node] if request.exclusive else amount
     assert (left >= 0).all()
     assert round(-found.objective) == auction.value([bid for bid, _ in winners])
     return round(-found.objective)
@@ -75,7 +75,7 @@ def test_the_compact_program_finds_the_best_selection(free, asks, weights):
     """(5.1)-(5.4), on places instead of nodes, with constraints nobody can break left out."""
     auction = auction_of(free, asks, weights)
     assume(auction is not None)
-    assert solved(Program(auction, "compact")) == best_compact(auction)
+    assert solved(AuctionProgram(auction, "compact")) == best_compact(auction)
 
 
 @settings(max_examples=80)
@@ -84,7 +84,7 @@ def test_the_program_with_units_finds_the_best_selection(free, asks, weights):
     """(4.1)-(4.8): units wherever they fit on the nodes of the bids."""
     auction = auction_of(free, asks, weights, ranges=False)
     assume(auction is not None)
-    assert solved(Program(auction, "units", open_units=True)) == best_with_units(auction)
+    assert solved(AuctionProgram(auction, "units", open_units=True)) == best_with_units(auction)
 
 
 @settings(max_examples=60)
@@ -95,7 +95,7 @@ def test_searches_never_lose_and_never_cheat(free, asks, weights, seed):
     assume(auction is not None)
     start = best_greedy(auction)
     rng = np.random.default_rng(seed)
-    winners, _ = search(auction, start, "search", cpsat.Limits(deterministic=0.5), rng)
+    winners, _ = search(auction, start, "search", cpsat.SolverLimits(deterministic=0.5), rng)
     left = auction.free.copy()
     for bid in winners:
         part = auction.of_bid(bid)
@@ -112,22 +112,22 @@ def test_hints_are_solutions(open_units):
     auction = auction_of(
         [(4, 2)] * 4, [{"units": 6}, {"units": 4, "gpus": 1}], [3, 2], ranges=False
     )
-    program = Program(auction, "hinted", open_units=open_units)
+    program = AuctionProgram(auction, "hinted", open_units=open_units)
     winners = auction.greedy(auction.best_first())
     values = program.hints(winners)
     assert len(values) == len(program.variables) == program.size[0]
     model = program.model
     for variable, value in zip(program.variables, values, strict=True):
         model.add(variable == value)
-    assert cpsat.solve(model, program.variables, LIMITS).status is cpsat.Status.OPTIMAL
+    assert cpsat.solve(model, program.variables, LIMITS).status is cpsat.SolverStatus.OPTIMAL
 
 
 def test_equal_nodes_are_one_place():
     """A job on all of 40 nodes against one on the first 20: two places, one constraint."""
     auction = auction_of([(1, 0)] * 40, [{"units": 40}, {"units": 20}], [1], per_job=1)
-    places = places_of(auction, auction.amount, auction.amount)
+    places = node_classes_of(auction, auction.amount, auction.amount)
     assert [len(place.nodes) for place in places] == [20, 20]
-    program = Program(auction, "small")
+    program = AuctionProgram(auction, "small")
     assert program.size == (2, 1)
 
 
@@ -135,11 +135,11 @@ def test_a_bid_worth_nothing_does_not_win():
     """As printed, beta can make ``P - beta K`` negative."""
     auction = auction_of([(1, 0)], [{"units": 1}], [-3])
     assert auction.greedy([0]) == []
-    assert solved(Program(auction, "negative")) == 0
+    assert solved(AuctionProgram(auction, "negative")) == 0
 
 
 def test_a_program_can_be_looked_at(tmp_path):
     """Written as text."""
     auction = auction_of([(1, 0)] * 3, [{"units": 1}, {"units": 2}], [1])
-    Program(auction, "shown").dump(tmp_path / "model.txt")
+    AuctionProgram(auction, "shown").dump(tmp_path / "model.txt")
     assert 'name: "shown"' in (tmp_path / "model.txt").read_text()

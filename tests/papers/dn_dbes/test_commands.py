@@ -1,4 +1,4 @@
-"""``cpsched simulate --observe negotiation`` and ``cpsched negotiation``."""
+"""``cpsched simulate --observe negotiation`` and ``cpsched show negotiation``."""
 
 import json
 
@@ -40,12 +40,12 @@ def test_a_log_is_written_shown_and_replayed(files, cpsched, out):
     assert sorted(set(jobs)) == ["1", "2", "3", "5"]
     assert {"second", "transaction", "sender", "receiver"} < set(lines[0])
 
-    code, shown, _ = cpsched("negotiation", "show", "n.jsonl")
+    code, shown, _ = cpsched("show", "negotiation", "n.jsonl")
     numbers = [line.split()[0] for line in shown.splitlines()[4:]]
     assert code == 0
     assert numbers == [str(number + 1) for number in range(len(numbers))]
 
-    code, shown, _ = cpsched("negotiation", "show", "n.jsonl", "--transaction", "1")
+    code, shown, _ = cpsched("show", "negotiation", "n.jsonl", "--transaction", "1")
     assert code == 0
     assert shown.startswith("Transaction 1, at 0 s\n\n")
     lines_shown = shown.splitlines()[2:]
@@ -54,31 +54,31 @@ def test_a_log_is_written_shown_and_replayed(files, cpsched, out):
     assert '"jobs": [{"job": "1", "state": "started"' in lines_shown[-1]
     # It is the same one every time.
     before = (files / "n.jsonl").read_bytes()
-    assert logged(cpsched, *out, "--overwrite")[0] == 0
+    assert logged(cpsched, *out, "--force")[0] == 0
     assert (files / "n.jsonl").read_bytes() == before
 
 
 def test_it_is_of_a_dispatcher_inside_another_too(files, cpsched):
     """As long as one of them negotiates."""
     code, _, err = cpsched(
-        *SIMULATE, "-d", "try:dispatcher=dn-dbes", "--observe", "negotiation:file=n.jsonl"
+        *SIMULATE, "-d", "speculative:dispatcher=dn-dbes", "--observe", "negotiation:file=n.jsonl"
     )
     assert (code, err) == (0, "")
-    assert cpsched("negotiation", "show", "n.jsonl")[0] == 0
+    assert cpsched("show", "negotiation", "n.jsonl")[0] == 0
 
 
 def test_transactions_and_messages_as_data(files, cpsched):
     """Messages are as the file has them."""
     logged(cpsched)
     lines = [json.loads(line) for line in (files / "n.jsonl").read_text().splitlines()]
-    _, out, _ = cpsched("negotiation", "show", "n.jsonl", "--json")
+    _, out, _ = cpsched("show", "negotiation", "n.jsonl", "--json")
     found = json.loads(out)
     assert found["schema"] == "cpsched.negotiation/1"
     numbers = sorted({line["transaction"] for line in lines[1:]})
     assert [row["transaction"] for row in found["transactions"]] == numbers
-    _, out, _ = cpsched("negotiation", "show", "n.jsonl", "--transaction", "1", "--json")
+    _, out, _ = cpsched("show", "negotiation", "n.jsonl", "--transaction", "1", "--json")
     assert json.loads(out)["messages"] == [line for line in lines[1:] if line["transaction"] == 1]
-    code, _, err = cpsched("negotiation", "show", "n.jsonl", "--transaction", "99")
+    code, _, err = cpsched("show", "negotiation", "n.jsonl", "--transaction", "99")
     assert code == 2
     assert f"n.jsonl: the file has no transaction 99; they are 1 to {max(numbers)}" in err
 
@@ -115,9 +115,9 @@ def test_a_log_is_not_overwritten_unasked(files, cpsched):
     (files / "n.jsonl").unlink()
     code, _, err = logged(cpsched, "--out", "runs")
     assert code == 2
-    assert "the run exists already and was not repeated: add --overwrite" in err
+    assert "the run exists already and was not repeated: add --force" in err
     assert not (files / "n.jsonl").exists()
-    assert logged(cpsched, "--out", "runs", "--overwrite")[0] == 0
+    assert logged(cpsched, "--out", "runs", "--force")[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_a_log_is_not_overwritten_unasked(files, cpsched):
 def test_files_that_cannot_be_read(files, cpsched, text, message):
     """One line, with the place."""
     (files / "log.swf").write_text(text)
-    code, _, err = cpsched("negotiation", "show", "log.swf")
+    code, _, err = cpsched("show", "negotiation", "log.swf")
     assert code == 2
     assert err.startswith(f"cpsched: {message}")
     assert err.count("\n") == 1

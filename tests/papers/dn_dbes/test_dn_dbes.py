@@ -141,7 +141,7 @@ def changing(draw):
     units = [low + more for low, more in zip(least, column(st.integers(0, 3)), strict=True)]
     most = [low + more for low, more in zip(units, column(st.integers(0, 4)), strict=True)]
     return Workload.build(
-        title="drawn",
+        title="random",
         job_id=[str(index) for index in range(num)],
         submit=column(st.integers(0, 30)),
         units=units,
@@ -166,7 +166,7 @@ SPECS = st.sampled_from(
     [
         "dn-dbes",
         "dn-dbes:attempts=3,depth=2,period=5",
-        "dn-dbes:attempts=1,period=4,priority=slowdown",
+        "dn-dbes:attempts=1,period=4,order=slowdown",
     ]
 )
 

@@ -83,7 +83,7 @@ def test_bad_options_are_refused(name, options, message):
 )
 def test_the_command_line_writes_it(cpsched, tmp_path, arguments, jobs):
     file = tmp_path / "log.parquet"
-    code, out, err = cpsched("workload", "generate", *arguments, "--out", str(file))
+    code, out, err = cpsched("log", "generate", *arguments, "--out", str(file))
     assert (code, err) == (0, "")
     assert f"{jobs} jobs" in out
     assert len(logs.read(file)) == jobs

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 DAY = 86400
 SAMPLE = resources.path("logs", "eurora-sample.csv.gz")
 OPTIONS = EuroraOptions(jobs=5000, seed=14, load=0.6)
-AGAIN = "cpsched workload generate eurora --jobs 5000 --seed 14 --load 0.6 -o FILE"
+AGAIN = "cpsched log generate eurora --jobs 5000 --seed 14 --load 0.6 -o FILE"
 
 
 @pytest.fixture(scope="module")
@@ -156,7 +156,7 @@ def test_days_and_weeks_have_their_cycle(year):
 
 def queue_under_prb(workload):
     """Jobs waiting under prb with requested times: mean over time, and most at once."""
-    run = simulate(workload, systems.load("eurora"), dispatcher="prb", predictor=Requested())
+    run = simulate(workload, systems.load("eurora"), dispatcher="greedy", predictor=Requested())
     schedule = run.schedule
     assert not schedule.rejected
     submit, start = schedule.workload.submit, schedule.start

@@ -93,12 +93,12 @@ def test_a_bound_without_nodes_is_a_bound(state, pairs):
     view = view_of(state)
     dispatcher.reset(view.system, 0)
     weight = weights(state, by_cores=False)
-    before = match.MOST_PAIRS
-    match.MOST_PAIRS = pairs
+    before = match.MAX_PAIRS
+    match.MAX_PAIRS = pairs
     try:
         decision = dispatcher.decide(view)
     finally:
-        match.MOST_PAIRS = before
+        match.MAX_PAIRS = before
     found, best = value_of(state, weight, decision), best_value(state, weight)
     gap = decision.stats.get(stats.BOUND_GAP, 0.0)
     assert found <= best

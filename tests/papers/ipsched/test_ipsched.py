@@ -4,14 +4,14 @@ import pytest
 from tiny import jobs, machine, run, starts
 
 from cpsched.cp import cpsat, stats
-from cpsched.engine.machine import Machine
+from cpsched.engine.machine import ClusterState
 from cpsched.papers.ipsched import match
 from cpsched.papers.ipsched.dispatcher import Ipsched
-from cpsched.papers.ipsched.problem import Problem
-from cpsched.papers.ipsched.program import Answer, solve
+from cpsched.papers.ipsched.problem import CoAllocationProblem
+from cpsched.papers.ipsched.program import ProgramSolution, solve
 from cpsched.papers.ipsched.program import build as build_program
 from cpsched.papers.window import WINDOW_HALVED
-from cpsched.simulation.arrivals import Arrivals
+from cpsched.simulation.arrivals import JobStream
 from cpsched.simulation.observers import Observer
 from cpsched.systems.mapping import fit
 from cpsched.verification import verify
@@ -87,8 +87,8 @@ def test_the_interval_is_the_dispatchers_unless_the_run_says_otherwise(
 def decided(system, *rows, **options):
     """Return a view with jobs waiting on an idle machine, and a dispatcher made for it."""
     fitted = fit(jobs(*rows), system)
-    state = Machine(system)
-    arrivals = Arrivals(fitted)
+    state = ClusterState(system)
+    arrivals = JobStream(fitted)
     arrivals.enter(state.store, 0, len(arrivals))
     state.set_classes(arrivals.eligible(state.store))
     for row in range(len(arrivals)):
@@ -114,7 +114,7 @@ class Misses:
         if self.left:
             self.left -= 1
             return cpsat.Solved(
-                status=cpsat.Status.UNKNOWN, values=(), objective=0.0, bound=0.0,
+                status=cpsat.SolverStatus.UNKNOWN, values=(), objective=0.0, bound=0.0,
                 deterministic=limits.deterministic,
             )  # fmt: skip
         return solved
@@ -185,7 +185,7 @@ def problems(fitted):
     class Look(Observer):
         def on_decision(self, view, decision, seconds):
             rows = view.waiting.rows
-            found.append(Problem.of(view, rows, [1] * len(rows)))
+            found.append(CoAllocationProblem.of(view, rows, [1] * len(rows)))
 
     run(fitted, None, "ipsched", observers=(Look(),))
     return found
@@ -193,9 +193,9 @@ def problems(fitted):
 
 def test_weights_stay_in_range_and_keep_their_ratios_where_they_can():
     view, _ = decided(machine((5,), (5,)), (0, 2, 9), (0, 2, 9), (0, 3, 9))
-    problem = Problem.of(view, view.waiting.rows, [30, 60, 90])
+    problem = CoAllocationProblem.of(view, view.waiting.rows, [30, 60, 90])
     assert problem.weight == (1, 2, 3)
-    problem = Problem.of(view, view.waiting.rows, [2**61, 2**61 - 1, 1])
+    problem = CoAllocationProblem.of(view, view.waiting.rows, [2**61, 2**61 - 1, 1])
     assert sum(problem.weight) * 2 * 2 < 2**62
     assert min(problem.weight) == 1
 
@@ -219,10 +219,15 @@ def test_who_cannot_share_a_node_is_known_without_looking_at_nodes():
 
 @pytest.mark.parametrize(
     ("value", "bound", "is_solved"),
-    [(9_999, 9_999, True), (9_999, 10_000, True), (9_998, 10_000, False), (0, cpsat.MOST, False)],
+    [
+        (9_999, 9_999, True),
+        (9_999, 10_000, True),
+        (9_998, 10_000, False),
+        (0, cpsat.MAX_VALUE, False),
+    ],
 )
 def test_a_program_is_solved_within_a_part_in_10000(value, bound, is_solved):
-    assert Answer(solved=None, shares={}, value=value, bound=bound).is_solved == is_solved
+    assert ProgramSolution(solved=None, shares={}, value=value, bound=bound).is_solved == is_solved
 
 
 def test_other_jobs_start_if_no_nodes_hold_those_selected(monkeypatch):
@@ -231,7 +236,7 @@ def test_other_jobs_start_if_no_nodes_hold_those_selected(monkeypatch):
 
     Beside 6 there is room for one of 3, and beside 5 too; all of 3 do not fit beside 6 and 5.
     """
-    monkeypatch.setattr(match, "MOST_PAIRS", 0)
+    monkeypatch.setattr(match, "MAX_PAIRS", 0)
     system = machine((8, 10), (8, 10), resources=CPU_GPU)
     workload = jobs(
         *[(0, 1, 9)] * 5,
@@ -248,16 +253,16 @@ def test_other_jobs_start_if_no_nodes_hold_those_selected(monkeypatch):
 def test_the_bound_of_a_large_program_is_not_rounded_down(monkeypatch, over):
     """The solver's bound is a float: 2^60 + 127 came out as 2^60, so that 2^60 seemed proven."""
     view, _ = decided(machine((5,)), (0, 2, 9), (0, 4, 9))
-    program = build_program(Problem.of(view, view.waiting.rows, [2, 1]))
+    program = build_program(CoAllocationProblem.of(view, view.waiting.rows, [2, 1]))
     bound = 2**60 + over
     monkeypatch.setattr(
         cpsat, "solve",
         lambda model, variables, limits: cpsat.Solved(
-            status=cpsat.Status.FEASIBLE, values=(0,) * len(variables), objective=0.0,
+            status=cpsat.SolverStatus.FEASIBLE, values=(0,) * len(variables), objective=0.0,
             bound=-float(bound), deterministic=0.0,
         ),
     )  # fmt: skip
-    assert solve(program, cpsat.Limits(deterministic=1)).bound >= bound
+    assert solve(program, cpsat.SolverLimits(deterministic=1)).bound >= bound
 
 
 # --- options, contract ---------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from sized import M, R, kinds, sizes, some
 from tiny import machine, run
 
 from cpsched.model.schedule import JobOutcome
-from cpsched.papers.malleable.sizes import Lines, Strategy, grown, shrunk
+from cpsched.papers.malleable.sizes import SizeLines, Strategy, grown, shrunk
 from cpsched.util.types import Split
 from cpsched.verification import verify
 
@@ -82,7 +82,7 @@ def test_a_job_that_overtakes_does_not_delay_the_first():
 def test_sizes_at_one_level():
     held, least, most = (np.array(values) for values in ([4, 4, 1], [1, 2, 1], [8, 4, 3]))
     weight = np.array([1, 1, 2])
-    lines = Lines(np.array([4.0, 4.0, 1.0]), np.ones(3))
+    lines = SizeLines(np.array([4.0, 4.0, 1.0]), np.ones(3))
     assert grown(lines, held, most, weight, 5).tolist() == [5, 4, 2]
     assert grown(lines, held, most, weight, 100).tolist() == [8, 4, 3]
     assert grown(lines, held, most, weight, 0).tolist() == [4, 4, 1]
@@ -98,7 +98,7 @@ def test_levels_never_give_more_than_there_is_nor_less_than_is_needed(rows, amou
         np.array(values, dtype=np.int64) for values in zip(*rows, strict=True)
     )
     held, most = least + more, least + more + most
-    lines = Lines(least.astype(float), np.maximum(most - least, 1).astype(float))
+    lines = SizeLines(least.astype(float), np.maximum(most - least, 1).astype(float))
     bigger = grown(lines, held, most, weight, amount)
     assert (held <= bigger).all()
     assert (bigger <= most).all()
@@ -113,7 +113,7 @@ def test_levels_never_give_more_than_there_is_nor_less_than_is_needed(rows, amou
 @given(
     kinds(),
     st.sampled_from(list(Strategy)),
-    st.sampled_from(["easy", "prb", "fifo", "conservative", "easy:priority=slowdown", "cph-0"]),
+    st.sampled_from(["easy", "greedy", "fifo", "conservative", "easy:order=slowdown", "cph-0"]),
     st.sampled_from([((8,),), ((1,),) * 8, ((3,), (5,))]),
 )
 def test_whatever_the_jobs_no_work_is_lost(workload, strategy, inner, nodes):

@@ -9,15 +9,24 @@ from tiny import machine, run
 
 from cpsched.cp import cpsat
 from cpsched.model.schedule import JobOutcome, Leaving
-from cpsched.papers.malleable.model import Choice, Option, Task, cost, list_plan, solved_plan
+from cpsched.papers.malleable.model import (
+    MalleableTask,
+    SizeChoice,
+    SizeOption,
+    cost,
+    list_plan,
+    solved_plan,
+)
 from cpsched.verification import verify
 
-ENOUGH = cpsat.Limits(deterministic=1.0)
+ENOUGH = cpsat.SolverLimits(deterministic=1.0)
 
 
 def task(*options, runs=False, weight=1):
     """Return a task of options of so many cores and seconds."""
-    return Task([Option(cores, ((cores, seconds),)) for cores, seconds in options], runs, weight)
+    return MalleableTask(
+        [SizeOption(cores, ((cores, seconds),)) for cores, seconds in options], runs, weight
+    )
 
 
 def used(tasks, plan, busy):
@@ -33,7 +42,7 @@ def best(tasks, busy, cores, horizon):
     """Return the least cost of all plans."""
     choices = [
         [
-            Choice(start, at)
+            SizeChoice(start, at)
             for start in (range(1) if one.runs else range(horizon))
             for at in range(len(one.options))
         ]
@@ -49,8 +58,8 @@ def test_a_running_job_shrinks_where_a_short_one_waits():
     assert cost(tasks, list_plan(tasks, [], 8, small=False)) == 205
     tasks = [task((8, 100), (6, 120), runs=True), task((2, 5))]
     plan = list_plan(tasks, [], 8, small=False)
-    assert plan == [Choice(0, 0), Choice(100, 0)]
-    assert solved_plan(tasks, [], 8, plan, ENOUGH) == [Choice(0, 1), Choice(0, 0)]
+    assert plan == [SizeChoice(0, 0), SizeChoice(100, 0)]
+    assert solved_plan(tasks, [], 8, plan, ENOUGH) == [SizeChoice(0, 1), SizeChoice(0, 0)]
 
 
 TASKS = st.lists(
@@ -98,7 +107,7 @@ def test_the_other_dispatcher_is_woken_when_it_asks_for_it():
         ((5, 4, 500), 4, 4, R),
         restartable=[False, True, True],
     )
-    inner = '"try:dispatcher=easy,seconds=10,least=450,share=1.0"'
+    inner = '"speculative:dispatcher=easy,seconds=10,least=450,share=1.0"'
     schedule = run(workload, machine((8,)), f"cp-malleable:dispatcher={inner}").schedule
     assert verify(schedule) == []
     segments = schedule.segments

@@ -9,7 +9,7 @@ from cpsched.cp import cpsat
 from cpsched.papers.wla.knapsack import LEFT_OUT, Knapsack, upper_bound
 from cpsched.papers.wla.solvers import branch_and_bound, cp_sat, greedy
 
-LIMITS = cpsat.Limits(deterministic=1.0)
+LIMITS = cpsat.SolverLimits(deterministic=1.0)
 
 
 def plain(sizes, capacity):

@@ -151,7 +151,7 @@ def test_long_names_are_broken_between_options():
         "easy:backfill=sjf,\nallocator=balanced\nW"
     )
     assert wrapped("EASY  W", 20) == "EASY  W"
-    assert wrapped("easy:priority=slowdown: 27,696", 27) == "easy:priority=slowdown:\n27,696"
+    assert wrapped("easy:order=slowdown: 27,696", 24) == "easy:order=slowdown:\n27,696"
     assert wrapped("x" * 25, 20) == "x" * 20 + "\n" + "x" * 5
 
 
@@ -183,7 +183,7 @@ def test_an_axis_over_time_has_plain_numbers(tops):
 
 def test_a_run_looks_the_same_everywhere():
     """A colour a dispatcher, the baseline's that of text; a line style a predictor."""
-    runs = [(d, p) for d in ("easy", "sjf", "prb") for p in ("requested", "mean")]
+    runs = [(d, p) for d in ("easy", "sjf", "greedy") for p in ("requested", "mean")]
     found = looks(runs, [("easy", "requested"), ("easy", "mean")])
     assert found["easy", "mean"].colour == INK
     assert found["sjf", "mean"].colour == found["sjf", "requested"].colour != INK

@@ -55,9 +55,9 @@ def page(runs_folder, tmp_path_factory):
 
 #: Ten runs: names as long as people make them, and two that know something of the runtimes.
 TEN = (
-    "easy", "fifo", "easy:backfill=sjf", "prb:priority=slowdown", "easy:allocator=best-fit",
-    "prb:priority=slowdown,allocator=consolidate", "fifo:allocator=consolidate",
-    "easy:backfill=sjf,allocator=consolidate", "conservative", "conservative:allocator=best-fit",
+    "easy", "fifo", "easy:backfill=sjf", "greedy:order=slowdown", "easy:allocator=best-fit",
+    "greedy:order=slowdown,allocator=pack", "fifo:allocator=pack",
+    "easy:backfill=sjf,allocator=pack", "conservative", "conservative:allocator=best-fit",
 )  # fmt: skip
 
 

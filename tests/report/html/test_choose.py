@@ -23,7 +23,12 @@ class Result:
     def __post_init__(self):
         self.figures["bounded_slowdown_mean"] = self.slowdown
 
-    labels, key, who, place = RunResult.labels, RunResult.key, RunResult.who, RunResult.place
+    labels, key, configuration, case = (
+        RunResult.labels,
+        RunResult.key,
+        RunResult.configuration,
+        RunResult.case,
+    )
 
 
 @dataclass
@@ -60,10 +65,12 @@ def test_the_baseline_may_name_one_part_only():
     """Then the run of each other part is compared with its own."""
 
     labels = {"workload": "a", "system": "b", "dispatcher": "EASY", "predictor": "W"}
-    run = SimpleNamespace(who=("EASY", "W"), labels=labels)
+    run = SimpleNamespace(configuration=("EASY", "W"), labels=labels)
 
     def of(**base):
-        return run.who in base_runs(SimpleNamespace(baseline=Baseline(**base), runs=(run,)))
+        return run.configuration in base_runs(
+            SimpleNamespace(baseline=Baseline(**base), runs=(run,))
+        )
 
     assert of(dispatcher="EASY")
     assert of(predictor="W")

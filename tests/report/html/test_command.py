@@ -55,7 +55,7 @@ def test_its_places_are_data_if_asked_for(run, cpsched):
 def test_elsewhere_and_in_another_format(run, cpsched):
     """The run's folder is left alone."""
     before = sorted(path.name for path in run.iterdir())
-    code, out, _ = cpsched("report", "run", "--out", "there/new", "--format", "png")
+    code, out, _ = cpsched("report", "run", "--out", "there/new", "--export", "png")
     assert code == 0
     assert "Figures: there/new/figures" in out
     assert list((run.parent / "there" / "new" / "figures").glob("*.png"))

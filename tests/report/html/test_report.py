@@ -258,8 +258,8 @@ def test_a_command_line_is_quoted():
         "settings": {"overrun": "extend", "enforce_limits": False, "seed": 0},
     }
     assert simulate_line(about) == (
-        "cpsched simulate '/a b;c.swf' --system x -d easy -p requested --format swf"
-        " --skip-bad-lines --first 3 --overrun extend --no-enforce-limits --format accasim"
+        "cpsched simulate '/a b;c.swf' --system x -d easy -p requested --input-format swf"
+        " --skip-bad-lines --first 3 --overrun extend --no-enforce-time-limits --export accasim"
     )
     about["arguments"]["jitter"] = 5
     assert simulate_line(about) is None

@@ -97,9 +97,9 @@ def test_higher_tiers_go_first():
 def test_a_job_in_several_partitions_starts_in_the_first_that_has_room():
     system = parted("a", "b", one={"groups": ("a",)}, two={"groups": ("b",), "priority_tier": 1})
     workload = jobs((0, 1, 10), (1, 1, 5), (2, 1, 5), queue=["one", "one,two", "one,two"])
-    found = run(workload, system, slurm())
-    assert found.schedule.start.tolist() == [0, 1, 6]
-    assert found.schedule.segments.node.tolist() == [0, 1, 1]
+    result = run(workload, system, slurm())
+    assert result.schedule.start.tolist() == [0, 1, 6]
+    assert result.schedule.segments.node.tolist() == [0, 1, 1]
 
 
 def test_jobs_in_several_partitions_keep_off_nodes_that_go_down(tmp_path):
@@ -112,15 +112,15 @@ def test_jobs_in_several_partitions_keep_off_nodes_that_go_down(tmp_path):
     (tmp_path / "down.csv").write_text("node,from,to,known\nn0,50,60,0\n")
     queues = ["two", "one,two", "one,two", "one,two", "one"]
     workload = jobs((0, 1, 30), (1, 1, 60), (2, 1, 35), (2, 1, 20), (3, 1, 60), queue=queues)
-    found = run(workload, system, slurm(), outages=f"table:file={tmp_path / 'down.csv'}")
-    assert found.schedule.start.tolist() == [0, 30, 2, 60, 80]
-    assert verify(found.schedule) == []
+    result = run(workload, system, slurm(), outages=f"table:file={tmp_path / 'down.csv'}")
+    assert result.schedule.start.tolist() == [0, 30, 2, 60, 80]
+    assert verify(result.schedule) == []
 
 
 def test_nodes_of_a_low_weight_go_first():
     system = replace(machine((1,), (1,), (1,)), weights=np.array([5, 1, 5]))
-    found = run(jobs((0, 1, 10), (1, 1, 10), (2, 1, 10)), system, slurm())
-    assert found.schedule.segments.node.tolist() == [1, 0, 2]
+    result = run(jobs((0, 1, 10), (1, 1, 10), (2, 1, 10)), system, slurm())
+    assert result.schedule.segments.node.tolist() == [1, 0, 2]
 
 
 # --- priorities ----------------------------------------------------------------------------------
@@ -129,7 +129,10 @@ def test_nodes_of_a_low_weight_go_first():
 def associations(*accounts, **users):
     """Return accounts below the first of them, and the account of each user, as a policy has them."""
     root, *below = accounts
-    rows = [f'Account = "{root}"', *(f'Account = "{one}"\nParent = "{root}"' for one in below)]
+    rows = [
+        f'Account = "{root}"',
+        *(f'Account = "{account}"\nParent = "{root}"' for account in below),
+    ]
     rows += [f'Account = "{account}"\nUser = "{user}"' for user, account in users.items()]
     return "".join(f"[[association]]\n{row}\n" for row in rows)
 
@@ -228,30 +231,30 @@ def test_what_jobs_count_stays_theirs_where_outages_are_planned(tmp_path):
     )
     nodes = machine((4,), (4,))
     outages = f"table:file={tmp_path / 'down.csv'}"
-    found = starts(workload, nodes, limited('GrpTRES = "cpu=3"'), outages=outages)
-    assert found == [0, 0, 70, 100]
+    start = starts(workload, nodes, limited('GrpTRES = "cpu=3"'), outages=outages)
+    assert start == [0, 0, 70, 100]
 
 
 def test_a_job_above_what_one_may_have_never_starts():
     limit = limited('MaxTRES = "cpu=2"\nMaxWall = "1:00:00"')
     workload = jobs((0, 3, 10), (0, 2, 10), (0, 1, 3601), qos=["q"] * 3)
-    found = run(workload, machine((4,)), limit)
+    result = run(workload, machine((4,)), limit)
     never = JobOutcome.NEVER_STARTED
-    assert found.schedule.outcome.tolist() == [never, JobOutcome.COMPLETED, never]
-    assert found.schedule.never_started == {
+    assert result.schedule.outcome.tolist() == [never, JobOutcome.COMPLETED, never]
+    assert result.schedule.never_started == {
         0: "QOSMaxCpuPerJobLimit: MaxTRES of QOS q is 2 cpu, it asks for 3 cpu",
         2: "QOSMaxWallDurationPerJobLimit: MaxWall of QOS q is 1 h, it asks for 1 h 1 min",
     }
-    assert found.summary["counts"]["never_started"] == 2
-    assert found.summary["counts"]["cancelled"] == 0
-    assert not verify(found.schedule)
+    assert result.summary["counts"]["never_started"] == 2
+    assert result.summary["counts"]["cancelled"] == 0
+    assert not verify(result.schedule)
 
 
 def test_a_job_that_never_starts_is_not_waited_for_while_shares_change():
     limit = limited('MaxTRES = "cpu=2"', PriorityWeightFairshare=1000)
     workload = jobs((0, 3, 10), (0, 2, 10), user=["ann"] * 2, qos=["q"] * 2)
-    found = run(workload, machine((4,)), limit)
-    assert found.schedule.outcome.tolist() == [JobOutcome.NEVER_STARTED, JobOutcome.COMPLETED]
+    result = run(workload, machine((4,)), limit)
+    assert result.schedule.outcome.tolist() == [JobOutcome.NEVER_STARTED, JobOutcome.COMPLETED]
 
 
 def test_held_jobs_are_no_waiting_ones_where_outages_are_planned(tmp_path):
@@ -285,13 +288,13 @@ def test_reserved_nodes_are_kept_for_those_who_ask_for_the_reservation():
         (150, 1, 100),
         reservation=[None, None, None, "course", "course"],
     )
-    found = run(workload, nodes, slurm(RESERVED))
+    result = run(workload, nodes, slurm(RESERVED))
     # The first cannot be on node 0, the second can, and the third can after the reservation. Who
     # asks for it starts at once, unless he would run longer than it lasts.
-    assert found.schedule.start.tolist()[:4] == [0, 0, 200, 150]
-    assert found.schedule.segments.node.tolist()[:4] == [1, 0, 0, 0]
-    assert found.schedule.outcome[4] == JobOutcome.NEVER_STARTED
-    assert "reservation course" in found.schedule.never_started[4]
+    assert result.schedule.start.tolist()[:4] == [0, 0, 200, 150]
+    assert result.schedule.segments.node.tolist()[:4] == [1, 0, 0, 0]
+    assert result.schedule.outcome[4] == JobOutcome.NEVER_STARTED
+    assert "reservation course" in result.schedule.never_started[4]
     early = jobs((0, 1, 10), (0, 1, 10), reservation=["course", None])
     assert starts(early, nodes, slurm(RESERVED)) == [100, 0]
 
@@ -348,9 +351,9 @@ def test_a_qos_preempts_those_it_names_after_their_grace():
     """
     rows = ((0, 1, 200), (5, 1, 200), (10, 1, 50))
     workload = restartable(*rows, qos="spare spare high")
-    found = run(workload, machine((1,), (1,)), slurm(BY_QOS)).schedule
-    assert found.start.tolist() == [161, 5, 40]
-    assert verify(found) == []
+    schedule = run(workload, machine((1,), (1,)), slurm(BY_QOS)).schedule
+    assert schedule.start.tolist() == [161, 5, 40]
+    assert verify(schedule) == []
     youngest = slurm(BY_QOS, preempt_youngest_first="yes")
     assert starts(workload, machine((1,), (1,)), youngest) == [0, 161, 40]
     # One of the same QOS, or of none, preempts nobody.
@@ -411,8 +414,8 @@ def test_jobs_run_for_a_while_before_they_are_preempted():
 def test_a_job_over_its_limit_preempts_nobody():
     rows = [(0, 1, 200)] * 3 + [(10, 1, 50)] * 3
     workload = restartable(*rows, qos="spare spare spare high high high", user=["ann"] * 6)
-    found = starts(workload, machine((1,), (1,), (1,)), slurm(BY_QOS))
-    assert found[3:] == [40, 40, 90]
+    start = starts(workload, machine((1,), (1,), (1,)), slurm(BY_QOS))
+    assert start[3:] == [40, 40, 90]
 
 
 def test_tiers_of_partitions_preempt_as_the_cluster_says():

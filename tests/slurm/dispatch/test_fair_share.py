@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpsched.slurm.dispatch.fair_share import PARENT, ShareTree
-from cpsched.slurm.dispatch.policy import Policy
+from cpsched.slurm.dispatch.policy import SlurmPolicy
 from cpsched.slurm.dispatch.usage import Usage
 
 # root: A (40) with B (30: user 1) and C (10: users 2 and 3); D (60) with E (25: user 4) and
@@ -37,7 +37,7 @@ def walk(tree, usage):
     num = len(tree)
     level = tree.level_fair_share(usage).tolist()
     total = int(tree.is_user.sum())
-    found = [0.0] * num
+    factors = [0.0] * num
     state = {"rank": total, "rnt": total}
 
     def visit(parent, tied):
@@ -49,14 +49,14 @@ def walk(tree, usage):
             if tree.is_user[at]:
                 if not here:
                     state["rank"] = state["rnt"]
-                found[at] = state["rank"] / total
+                factors[at] = state["rank"] / total
                 state["rnt"] -= 1
             else:
                 visit(at, here)
             before = level[at]
 
     visit(0, False)
-    return found
+    return factors
 
 
 @st.composite
@@ -64,7 +64,7 @@ def trees(draw):
     num = draw(st.integers(2, 14))
     parent, is_user = [-1], [False]
     for at in range(1, num):
-        accounts = [one for one in range(at) if not is_user[one]]
+        accounts = [position for position in range(at) if not is_user[position]]
         parent.append(draw(st.sampled_from(accounts)))
         is_user.append(draw(st.booleans()) or at == num - 1)
     shares = [draw(st.sampled_from([0, 1, 1, 2, 5, PARENT])) for _ in range(num)]
@@ -88,7 +88,8 @@ def test_users_of_an_account_that_uses_its_parents_shares_compete_with_their_unc
 def usage_of(half_life):
     tree = ShareTree([-1, 0], [1, 1], [False, True])
     return Usage(
-        tree, Policy(parameters={"PriorityWeightFairshare": 1, "PriorityDecayHalfLife": half_life})
+        tree,
+        SlurmPolicy(parameters={"PriorityWeightFairshare": 1, "PriorityDecayHalfLife": half_life}),
     )
 
 
@@ -116,12 +117,12 @@ def test_a_job_that_starts_and_ends_between_two_calculations_is_charged_once():
 
 
 def test_usage_goes_on_from_its_state():
-    one, other = usage_of(3600), usage_of(3600)
-    one.started(1, 2.5, 10)
-    one.advance(300)
-    one.started(1, 1.5, 400)
-    other.restore(one.state())
-    for usage in (one, other):
+    original, restored = usage_of(3600), usage_of(3600)
+    original.started(1, 2.5, 10)
+    original.advance(300)
+    original.started(1, 1.5, 400)
+    restored.restore(original.state())
+    for usage in (original, restored):
         usage.ended(1, 1.5, 400, 500)
         usage.advance(600)
-    assert one.raw.tolist() == other.raw.tolist()
+    assert original.raw.tolist() == restored.raw.tolist()

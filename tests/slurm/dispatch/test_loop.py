@@ -10,7 +10,7 @@ from cpsched.simulation.observers import Observer
 from cpsched.slurm.dispatch import policy_file
 from cpsched.slurm.dispatch.dispatcher import Slurm
 from cpsched.slurm.dispatch.fair_share import ShareTree
-from cpsched.slurm.dispatch.policy import Policy
+from cpsched.slurm.dispatch.policy import SlurmPolicy
 from cpsched.slurm.dispatch.usage import Usage, _resets
 from cpsched.slurm.kernels import jobs as kernels
 from cpsched.slurm.site import SITE, SiteOptions
@@ -77,7 +77,7 @@ def test_a_month_runs_the_same_with_stops_and_steps(month, parameters):
         assert sorted(ours["events"].tolist()) == sorted(theirs["events"].tolist())
         assert ours["cluster"]["wakes"].tolist() == theirs["cluster"]["wakes"].tolist()
         assert fast._num_held == slow._num_held
-        usage = [one.dispatcher.passes._records.usage.raw for one in (fast, slow)]
+        usage = [simulation.dispatcher.passes._records.usage.raw for simulation in (fast, slow)]
         assert np.array_equal(*usage)
         assert fast.step() == slow.step()
     fast.run()
@@ -111,7 +111,7 @@ def of_all_kinds(seed, num=150):
     rng = np.random.default_rng(seed)
     units, runtime = rng.integers(1, 24, num), rng.integers(1, 4000, num)
     fewest = np.minimum(rng.choice([1, 1, 1, 2, 3], num), units)
-    most = np.where(rng.random(num) < 0.6, 12, np.maximum(fewest, rng.integers(1, 5, num)))
+    largest = np.where(rng.random(num) < 0.6, 12, np.maximum(fewest, rng.integers(1, 5, num)))
     kind, ones = rng.integers(0, 6, num), np.ones(num, dtype=np.int64)
     requested = runtime + rng.integers(0, 3000, num)
     submit = np.sort(rng.integers(0, 9000, num))
@@ -120,7 +120,7 @@ def of_all_kinds(seed, num=150):
         resources=("core", "mem"),
         request=np.stack([ones, rng.choice([0, 1, 4, 8], num)], axis=1),
         nodes_min=fewest,
-        nodes_max=most,
+        nodes_max=largest,
         contiguous=(kind == 1) | (kind == 4),
         split=(kind == 2) | (kind == 4),
         exclusive=kind == 3,
@@ -151,12 +151,12 @@ def test_jobs_that_mind_their_nodes_run_the_same(parameters):
 
 
 def test_a_simulation_goes_on_from_a_saved_one(month):
-    whole, first, second = (simulator(month, slurm()) for _ in range(3))
-    whole.run()
+    unbroken, first, second = (simulator(month, slurm()) for _ in range(3))
+    unbroken.run()
     first.run(50_000)
     second.restore(first.state())
     second.run()
-    assert result(second) == result(whole)
+    assert result(second) == result(unbroken)
 
 
 @pytest.mark.parametrize(
@@ -188,12 +188,12 @@ def test_kinds_are_told_apart_by_all_that_records_are_made_of():
     simulation.step()
     records, store = simulation.dispatcher.passes._records, simulation.machine.store
     assert records._num_kinds == 4
-    found = np.zeros(5, dtype=np.int64)
-    given = records.known, records.settings, store.columns[:5], 0, found
+    unknown = np.zeros(5, dtype=np.int64)
+    given = records.known, records.settings, store.columns[:5], 0, unknown
     assert kernels.enter_unknown(*given) == 0
     records.forget_kinds()
     assert kernels.enter_unknown(*given) == 4
-    assert found[:4].tolist() == [0, 2, 3, 4]
+    assert unknown[:4].tolist() == [0, 2, 3, 4]
     assert [len(records.of_row(row)) for row in (0, 4, 5)] == [1, 1, 0]
 
 
@@ -212,7 +212,7 @@ def test_usage_is_set_back_at_midnight(period, expected):
 def test_usage_refuses_nothing_that_it_did_not_charge():
     """A job without association is neither charged nor taken for another."""
     tree = ShareTree([-1, 0], [1, 1], [False, True])
-    usage = Usage(tree, Policy(parameters={"PriorityWeightFairshare": 1}))
+    usage = Usage(tree, SlurmPolicy(parameters={"PriorityWeightFairshare": 1}))
     usage.started(-1, 4.0, 10)
     usage.ended(-1, 4.0, 10, 20)
     assert usage.raw.tolist() == [0.0, 0.0]

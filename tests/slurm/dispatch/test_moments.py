@@ -76,14 +76,14 @@ OTHERWISE = {
 @pytest.mark.parametrize("name", ["fair-tree", "limits", "tiers"])
 def test_jobs_wait_for_the_reasons_that_squeue_gives(moments, name):
     recording = moments.Recording.read(RECORDINGS / name)
-    found = [
-        one
+    compared = [
+        job
         for snapshot in recording.snapshots()
-        for one in moments.compared(recording, snapshot, before=())
+        for job in moments.compared(recording, snapshot, before=())
     ]
     jobs, otherwise = OTHERWISE[name]
-    assert len(found) == jobs
-    assert Counter((o.theirs, o.ours) for o in found if o.theirs != o.ours) == otherwise
+    assert len(compared) == jobs
+    assert Counter((o.theirs, o.ours) for o in compared if o.theirs != o.ours) == otherwise
 
 
 @pytest.mark.parametrize(
@@ -91,8 +91,11 @@ def test_jobs_wait_for_the_reasons_that_squeue_gives(moments, name):
 )
 def test_most_jobs_are_preempted_that_slurm_preempted(moments, name, expected):
     """Within a minute; a job that starts a second earlier leaves other nodes to be taken."""
-    found = moments.preempted(moments.Recording.read(RECORDINGS / name))
-    same = sum(one.theirs == one.ours for one in found)
-    sets = [(one.theirs, one.theirs & one.ours, one.ours - one.theirs) for one in found]
+    preempted = moments.preempted(moments.Recording.read(RECORDINGS / name))
+    same = sum(moment.theirs == moment.ours for moment in preempted)
+    sets = [
+        (moment.theirs, moment.theirs & moment.ours, moment.ours - moment.theirs)
+        for moment in preempted
+    ]
     theirs, both, more = (sum(map(len, column)) for column in zip(*sets, strict=True))
-    assert (len(found), same, theirs, both, more) == expected
+    assert (len(preempted), same, theirs, both, more) == expected

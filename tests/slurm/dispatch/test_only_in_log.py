@@ -46,7 +46,7 @@ def test_an_import_lists_reservations_that_the_configuration_does_not_have(tmp_p
     path = tmp_path / "jobs.sacct"
     path.write_text(SACCT)
     (gap,) = (
-        one for one in count(path, [], [], {"kept"}).gaps if one.name.startswith("reservation")
+        gap for gap in count(path, [], [], {"kept"}).gaps if gap.name.startswith("reservation")
     )
     assert gap.name == "reservation gone, which only the log names"
     assert (gap.jobs, gap.core_seconds) == (1, 12 * 3600)

@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 from cpsched.errors import ConfigError
 from cpsched.slurm.dispatch import policy_file
 from cpsched.slurm.dispatch.parameters import PARAMETERS
-from cpsched.slurm.dispatch.policy import LIMITS, Association, Partition, Policy, Qos, Reservation
+from cpsched.slurm.dispatch.policy import (
+    LIMITS,
+    Association,
+    Partition,
+    Qos,
+    SlurmPolicy,
+    SlurmReservation,
+)
 from cpsched.slurm.dispatch.values import tres
 
 FULL = """
@@ -117,7 +124,7 @@ def test_every_key_is_read():
             usage=12.5,
         ),
     )
-    assert policy.reservations["course"] == Reservation(
+    assert policy.reservations["course"] == SlurmReservation(
         name="course", start=1709287200, end=1709294400, nodes=("n1", "n2"), users=("ann",)
     )
 
@@ -127,7 +134,7 @@ def test_a_policy_reads_back_equal():
     assert policy_file.parse(policy_file.to_toml(policy)) == policy
     # A person can read it: not 0.000244140625 for a MB.
     assert "mem=0.25G" in policy_file.to_toml(policy)
-    assert policy_file.parse(policy_file.to_toml(Policy())) == Policy()
+    assert policy_file.parse(policy_file.to_toml(SlurmPolicy())) == SlurmPolicy()
 
 
 _TRES = st.dictionaries(st.sampled_from(["cpu", "mem", "node"]), st.integers(0, 2**40), max_size=3)
@@ -153,14 +160,14 @@ def _values(kind):
 @settings(max_examples=60)
 @given(
     parameters=st.fixed_dictionaries(
-        {}, optional={name: _values(one.kind) for name, one in PARAMETERS.items()}
+        {}, optional={name: _values(parameter.kind) for name, parameter in PARAMETERS.items()}
     ),
     limits=st.fixed_dictionaries(
         {}, optional={name: _values(kind) for name, kind in LIMITS.items()}
     ),
 )
 def test_any_parameters_and_limits_read_back_equal(parameters, limits):
-    policy = Policy(parameters=parameters, qos={"q": Qos(name="q", limits=limits)})
+    policy = SlurmPolicy(parameters=parameters, qos={"q": Qos(name="q", limits=limits)})
     back = policy_file.parse(policy_file.to_toml(policy))
     assert back.parameters == parameters
     # A limit of no TRES is none.

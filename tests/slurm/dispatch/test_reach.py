@@ -123,8 +123,8 @@ def test_a_job_over_a_limit_is_counted_and_named(limit, named):
         job_id=list("ABCDE"), qos=[None, "q", None, None, None], nodes_min=[1, 3, 1, 1, 1],
         dependency=[-1, -1, 1, 2, -1],
     )  # fmt: skip
-    found = run(workload, machine(*[(1,)] * 8), policy)
-    schedule, counts = found.schedule, found.summary["counts"]
+    result = run(workload, machine(*[(1,)] * 8), policy)
+    schedule, counts = result.schedule, result.summary["counts"]
     assert verify(schedule) == []
     assert [row for row, _ in sorted(schedule.never_started.items())] == [1, 2, 3]
     assert named in schedule.never_started[1]
@@ -143,8 +143,8 @@ def test_a_job_over_a_limit_is_counted_and_named(limit, named):
 def test_licences_that_the_site_does_not_have():
     dispatcher = slurm("[licenses]\nlic = 1\n")
     workload = jobs((0, 1, 5), (0, 1, 5), licenses=["lic:2", "lic"], job_id=list("AB"))
-    found = run(workload, machine((4,), (4,)), dispatcher)
-    assert found.schedule.never_started == {
+    result = run(workload, machine((4,), (4,)), dispatcher)
+    assert result.schedule.never_started == {
         0: "Licenses: of licence lic, 0 of 1 in use, it asks for 2"
     }
 
@@ -153,10 +153,10 @@ def test_a_job_behind_one_that_can_never_start_runs_in_the_end():
     """assoc_limit_stop: A stops all others of its partition until it has left the queue."""
     policy = '[[qos]]\nName = "q"\nGrpTRES = "cpu=2"\n'
     workload = jobs((0, 3, 10), (1, 1, 10), qos=["q", None], job_id=list("AB"))
-    found = run(workload, machine(*[(1,)] * 8), slurm(policy, assoc_limit_stop="yes"))
-    assert found.schedule.never_started.keys() == {0}
-    assert found.schedule.outcome[1] == JobOutcome.COMPLETED
-    assert verify(found.schedule) == []
+    result = run(workload, machine(*[(1,)] * 8), slurm(policy, assoc_limit_stop="yes"))
+    assert result.schedule.never_started.keys() == {0}
+    assert result.schedule.outcome[1] == JobOutcome.COMPLETED
+    assert verify(result.schedule) == []
 
 
 RESERVED = """
@@ -183,8 +183,8 @@ def test_a_reservation_without_a_place_for_a_job(asked, named):
         asked, (300, 1, 5), reservation=["course", None], nodes_min=[asked[1], 1],
         job_id=list("AB"),
     )  # fmt: skip
-    found = run(workload, machine(*[(1,)] * 4), slurm(RESERVED))
-    assert named in found.schedule.never_started[0]
+    result = run(workload, machine(*[(1,)] * 4), slurm(RESERVED))
+    assert named in result.schedule.never_started[0]
     about = why_in_log(
         fit(workload, machine(*[(1,)] * 4)), job="A", time=asked[0] + 5, dispatcher=slurm(RESERVED)
     )
@@ -210,9 +210,9 @@ def test_an_unfulfilled_dependency_is_a_reason_of_its_own():
         dependency_type=[0, DependencyType.AFTERNOTOK],
     )  # fmt: skip
     for dispatcher in ("easy", slurm()):
-        found = run(workload, machine((4,), (4,)), dispatcher)
+        result = run(workload, machine((4,), (4,)), dispatcher)
         reason = "depends (afternotok) on job A, which did not fail"
-        assert found.schedule.never_started == {1: reason}
+        assert result.schedule.never_started == {1: reason}
         about = why_in_log(
             fit(workload, machine((4,), (4,))), job="B", time=60, dispatcher=dispatcher
         )

@@ -32,7 +32,7 @@ NEVER = 2**40
 
 def snapshots(name):
     with gzip.open(RECORDINGS / name / "snapshots.json.gz", "rt") as file:
-        return [one["output"] for one in json.load(file)]
+        return [snapshot["output"] for snapshot in json.load(file)]
 
 
 def table(text):
@@ -61,7 +61,7 @@ def tree_of(text):
         ]
     accounts = Accounts(policy_file.parse("\n".join(toml)))
     of = {(line["Account"].strip(), line["User"]): line for line in lines}
-    ordered = [of[one.account, one.user] for one in accounts.associations]
+    ordered = [of[association.account, association.user] for association in accounts.associations]
     # As of the last computation; raw usage counts jobs that have ended since.
     usage = np.array([float(line["NormUsage"] or 1) for line in ordered])
     return accounts, ordered, usage
@@ -82,17 +82,17 @@ def test_shares_are_those_of_sshare(name, number):
         if line["NormShares"] and line["RawShares"] != "parent":
             assert share[at] == pytest.approx(float(line["NormShares"]), abs=1e-6)
     users = [at for at, line in enumerate(lines) if line["User"]]
-    found = [float(lines[at]["FairShare"]) for at in users]
+    factors = [float(lines[at]["FairShare"]) for at in users]
     if name == "fair-tree":
         level = tree.level_fair_share(usage)
         for at, line in enumerate(lines):
             if line["LevelFS"] and line["RawShares"] != "parent":
                 # Usage has six digits.
                 assert level[at] == pytest.approx(float(line["LevelFS"]), rel=1e-4)
-        assert tree.fair_tree(usage)[users].round(6).tolist() == found
+        assert tree.fair_tree(usage)[users].round(6).tolist() == factors
     else:
         effective = tree.effective_usage(usage / usage[0])
-        assert tree.classic(effective, 1.0)[users].tolist() == pytest.approx(found, abs=2e-6)
+        assert tree.classic(effective, 1.0)[users].tolist() == pytest.approx(factors, abs=2e-6)
 
 
 def second(text):
@@ -172,13 +172,13 @@ def test_priorities_are_those_of_sprio(name, number):
         partition_tres=np.array([tres for _, tres in PARTITIONS.values()], dtype=float),
     )  # fmt: skip
     now = _last_computed(rows, normal, jobs)
-    found = rules.factors(asked, asked_tres, now, np.array(list(shares.values())))
+    factors = rules.factors(asked, asked_tres, now, np.array(list(shares.values())))
     columns = zip(
-        found.age, found.association, found.fair_share, found.job_size, found.partition, found.qos,
+        factors.age, factors.association, factors.fair_share, factors.job_size, factors.partition, factors.qos,
         strict=True,
     )  # fmt: skip
     wrong = []
-    for row, mine, total in zip(rows, columns, found.priority(), strict=True):
+    for row, mine, total in zip(rows, columns, factors.priority(), strict=True):
         printed = [int(value) for value in row[5:11]]
         if [round(value) for value in mine] != printed or total != int(row[3]):
             wrong.append((row, [round(value, 2) for value in mine], int(total)))
@@ -186,8 +186,8 @@ def test_priorities_are_those_of_sprio(name, number):
 
 
 def _tres(text):
-    found = dict(item.split("=") for item in text.split(","))
-    return int(found["cpu"]), megabytes(found["mem"]), int(found.get("gres/gpu", 0))
+    amounts = dict(item.split("=") for item in text.split(","))
+    return int(amounts["cpu"]), megabytes(amounts["mem"]), int(amounts.get("gres/gpu", 0))
 
 
 def _last_computed(rows, normal, jobs):

@@ -19,13 +19,15 @@ def sprio(monkeypatch):
 
 def test_priorities_of_many_sizes_are_those_of_sprio(sprio):
     """Weighted factors to the whole number; of TRES, sprio shows two digits, so half of one."""
-    found = sprio.differences(sprio.read(TESTS / "data" / "slurm" / "22.05.8" / "sizes"))
-    assert found.pop("jobs") == 60
-    assert found.pop("sizes") > 50
-    tres = [found.pop(name) for name in list(found) if name.endswith("before weighting")]
+    differences = sprio.differences(sprio.read(TESTS / "data" / "slurm" / "22.05.8" / "sizes"))
+    assert differences.pop("jobs") == 60
+    assert differences.pop("sizes") > 50
+    tres = [
+        differences.pop(name) for name in list(differences) if name.endswith("before weighting")
+    ]
     assert len(tres) == 3
     assert max(tres) <= 0.005 + 1e-9
-    assert set(found.values()) == {0}
+    assert set(differences.values()) == {0}
 
 
 def test_another_memory_of_a_job_is_another_priority(sprio):

@@ -7,7 +7,6 @@ separator. Of later versions the tests have what the manual of ``squeue`` says.
 
 import pytest
 
-from cpsched.slurm.live.errors import UnreadableError
 from cpsched.slurm.live.fields import (
     JOB_FIELDS,
     NODE_FIELDS,
@@ -18,7 +17,7 @@ from cpsched.slurm.live.fields import (
     records,
     separator,
 )
-from cpsched.slurm.live.snapshot import Placed, in_order
+from cpsched.slurm.live.snapshot import Placed, UnreadableError, in_order
 
 MARK = "xMARKMARKMARK"
 
@@ -84,7 +83,7 @@ def test_components_of_heterogeneous_jobs_are_known_as_such(recorded):
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "amounts"),
     [
         ("gres:gpu:2", {"gpu": 2}), ("gres/gpu=2", {"gpu": 2}), ("gres/gpu:2", {"gpu": 2}),
         ("gpu:a100:2(IDX:0-1),gpu:v100:1", {"gpu": 3, "gpu:a100": 2, "gpu:v100": 1}),
@@ -92,9 +91,9 @@ def test_components_of_heterogeneous_jobs_are_known_as_such(recorded):
         ("gres:gpu:1,gres:mic:2", {"gpu": 1, "mic": 2}),
     ],
 )  # fmt: skip
-def test_generic_resources_of_all_versions(text, found):
+def test_generic_resources_of_all_versions(text, amounts):
     """22.05 writes gres:gpu:2, 23.11 gres/gpu:2, 24.11 gres/gpu=2."""
-    assert gres_of(text) == found
+    assert gres_of(text) == amounts
 
 
 def test_a_cut_off_answer_is_not_read(recorded):

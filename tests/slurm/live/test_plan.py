@@ -22,10 +22,10 @@ def test_a_plan_has_every_waiting_job_that_nobody_holds():
     never = submit(slurm, held=False, cpus=17)
     submit(slurm)
     short = submit(slurm, held=False, time_limit=60)
-    found = plan(slurm, EURORA, "conservative")
-    assert slurm.orders == []
-    assert found["running"] == 1
-    jobs = {one["job"]: one for one in json.loads(json.dumps(found))["jobs"]}
+    result = plan(slurm, EURORA, "conservative")
+    assert slurm.commands == []
+    assert result["running"] == 1
+    jobs = {job["job"]: job for job in json.loads(json.dumps(result))["jobs"]}
     assert list(jobs) == [short, pair, begins, never]
     assert jobs[short]["starts_now_on"] == ["node064"]
     assert jobs[pair]["planned_start"] == slurm.snapshot().jobs[wide].end
@@ -69,6 +69,6 @@ def test_plan_on_the_command_line(private_slurm, cpsched, monkeypatch):
     (job,) = plan["jobs"]
     assert (job["cores"], job["nodes"], job["starts_now_on"]) == (16, [1, 1], [])
     assert 200 < job["slurm_expects"] - plan["now"] <= 300
-    code, out, _ = cpsched("slurm", "plan", "-d", "prb", "--system", "eurora")
+    code, out, _ = cpsched("slurm", "plan", "-d", "greedy", "--system", "eurora")
     assert "prb would start 0 of 1 waiting job now; 1 job run" in out
     assert "PD JobHeldUser" in private_slurm.run("squeue", "-h", "-o", "%t %r")

@@ -82,26 +82,26 @@ def slurm():
 
 def starts(slurm, dispatcher):
     answer = LiveQueue(slurm.snapshot(), slurm.system, dispatcher).when(scenarios=2)
-    return {one.job: one.planned - answer.now for one in answer.jobs}
+    return {job.job: job.planned - answer.now for job in answer.jobs}
 
 
 @pytest.mark.parametrize("options", ["policy={}", "PriorityType=priority/basic", ""])
 def test_the_present_queue_is_in_slurms_order(slurm, policy, options):
     """Whatever the file says of shares, and also where there are no weights."""
     dispatcher = f"slurm:{options.format(policy)}".rstrip(":")
-    found = starts(slurm, dispatcher)
-    assert found["3"] < found["2"]
+    start = starts(slurm, dispatcher)
+    assert start["3"] < start["2"]
     slurm.change("2", priority=9001)
-    found = starts(slurm, dispatcher)
-    assert found["2"] < found["3"]
+    start = starts(slurm, dispatcher)
+    assert start["2"] < start["3"]
 
 
 def test_priorities_of_another_magnitude_keep_their_order(slurm, policy):
     """Those of priority/basic are above 4 billion: more than a nice value can be."""
     slurm.change("2", priority=4_294_901_750)
     slurm.change("3", priority=4_294_901_755)
-    found = starts(slurm, f"slurm:policy={policy}")
-    assert found["3"] < found["2"]
+    start = starts(slurm, f"slurm:policy={policy}")
+    assert start["3"] < start["2"]
 
 
 def test_another_dispatcher_is_no_site_s_own(slurm):
@@ -113,7 +113,7 @@ def test_a_held_job_has_the_priority_of_the_policy(slurm, policy):
     slurm.change("3", priority=0, held=True)
     dispatcher = f"slurm:policy={policy}"
     queue = LiveQueue(slurm.snapshot(), slurm.system, dispatcher)
-    assert [one.job for one in queue.when(scenarios=2).jobs] == ["2", "3"]
+    assert [job.job for job in queue.when(scenarios=2).jobs] == ["2", "3"]
 
 
 def test_a_plan_goes_by_them_too(slurm, policy):
@@ -121,21 +121,23 @@ def test_a_plan_goes_by_them_too(slurm, policy):
     slurm.advance(2)
     slurm.change("2", required=("node001",), state="PENDING", nodes=(), placed=(), start=-1, end=-1)
     slurm.change("3", state="PENDING", nodes=(), placed=(), start=-1, end=-1)
-    found = plan(slurm, slurm.system, f"slurm:policy={policy}")
-    assert [job["job"] for job in found["jobs"] if job["starts_now_on"]] == ["3"]
+    result = plan(slurm, slurm.system, f"slurm:policy={policy}")
+    assert [job["job"] for job in result["jobs"] if job["starts_now_on"]] == ["3"]
 
 
 def test_usage_is_that_of_sshare_and_the_age_of_the_file_is_said(slurm, policy):
     then = time.time() - 12 * 86400
     os.utime(policy, (then, then))
-    with up_to_date(f"slurm:policy={policy},lag=2", slurm) as now:
-        made = policy_file.load(dict_of(now.dispatcher)["policy"])
-        assert dict_of(now.dispatcher)["lag"] == "2"
-    assert {one.user: one.usage for one in made.associations if one.user} == {
+    with up_to_date(f"slurm:policy={policy},lag=2", slurm) as (dispatcher, remark):
+        made = policy_file.load(dict_of(dispatcher)["policy"])
+        assert dict_of(dispatcher)["lag"] == "2"
+    assert {
+        association.user: association.usage for association in made.associations if association.user
+    } == {
         "ada": 800,
         "bob": 200,
     }
-    assert now.remark == (
+    assert remark == (
         "policy site.policy.toml, written 12 d ago, with the usage that sshare shows now"
     )
 
@@ -143,32 +145,38 @@ def test_usage_is_that_of_sshare_and_the_age_of_the_file_is_said(slurm, policy):
 @pytest.mark.parametrize("sshare", ["", SSHARE[: SSHARE.index(" root|bob")]])
 def test_usage_that_one_may_not_see_is_that_of_the_file(slurm, policy, sshare):
     slurm.sshare = sshare
-    with up_to_date(f"slurm:policy={policy}", slurm) as now:
-        made = policy_file.load(dict_of(now.dispatcher)["policy"])
-    assert {one.user: one.usage for one in made.associations if one.user}["bob"] == 900000
-    assert now.remark.endswith("written 0 s ago, its usage too")
+    with up_to_date(f"slurm:policy={policy}", slurm) as (dispatcher, remark):
+        made = policy_file.load(dict_of(dispatcher)["policy"])
+    assert {
+        association.user: association.usage for association in made.associations if association.user
+    }["bob"] == 900000
+    assert remark.endswith("written 0 s ago, its usage too")
 
 
 def test_without_a_policy_it_is_that_of_the_controller(slurm):
-    with up_to_date("slurm", slurm) as now:
-        made = policy_file.load(dict_of(now.dispatcher)["policy"])
+    with up_to_date("slurm", slurm) as (dispatcher, remark):
+        made = policy_file.load(dict_of(dispatcher)["policy"])
     assert made["PriorityWeightAge"] == 77
-    assert now.remark.startswith("policy of the controller, read now")
-    with up_to_date("easy", slurm) as now:
-        assert now == ("easy", "")
+    assert remark.startswith("policy of the controller, read now")
+    with up_to_date("easy", slurm) as (dispatcher, remark):
+        assert (dispatcher, remark) == ("easy", "")
 
 
-@pytest.mark.parametrize(("times", "said"), [(1, "with accounts and QOS"), (2, "without accounts")])
-def test_accounts_that_cannot_be_read_are_left_out(slurm, monkeypatch, times, said):
+@pytest.mark.parametrize(
+    ("times", "words"), [(1, "with accounts and QOS"), (2, "without accounts")]
+)
+def test_accounts_that_cannot_be_read_are_left_out(slurm, monkeypatch, times, words):
     """An association is there twice, as with two clusters: the weights are there all the same."""
     assoc = "Account|User|Share\nroot||1\n chem||1\n" + times * "  chem|ada|3\n"
-    told = {"qos": "Name|Priority\nnormal|7\n", "assoc": assoc}
-    monkeypatch.setattr(Told, "accounts", lambda _: told)
-    with up_to_date("slurm", slurm) as now:
-        made = policy_file.load(dict_of(now.dispatcher)["policy"])
-    assert said in now.remark
+    tables = {"qos": "Name|Priority\nnormal|7\n", "assoc": assoc}
+    monkeypatch.setattr(Told, "accounts", lambda _: tables)
+    with up_to_date("slurm", slurm) as (dispatcher, remark):
+        made = policy_file.load(dict_of(dispatcher)["policy"])
+    assert words in remark
     assert made["PriorityWeightAge"] == 77
-    assert [one.shares for one in made.associations if one.user] == ([3] if times == 1 else [])
+    assert [association.shares for association in made.associations if association.user] == (
+        [3] if times == 1 else []
+    )
 
 
 def dict_of(dispatcher):

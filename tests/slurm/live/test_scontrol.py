@@ -4,11 +4,11 @@ import time
 
 import pytest
 
-from cpsched.slurm.live.mirror import Chosen
+from cpsched.slurm.live.mirror import JobStart
 from cpsched.slurm.live.scontrol import Scontrol
 from cpsched.slurm.live.snapshot import is_closed
-from cpsched.slurm.sandbox import orders
-from cpsched.slurm.sandbox.stream import Submission
+from cpsched.slurm.sandbox import commands
+from cpsched.slurm.sandbox.stream import SandboxJob
 
 pytestmark = pytest.mark.slow
 live = pytest.mark.slurm_live
@@ -18,7 +18,7 @@ HOSTILE = "a|b,c\n;release 1\nJobId=1 Nodes=node001 CPU_IDs=0-15 Mem=1 GRES= --h
 
 def submit(slurm, *options):
     fixed = ("-p", "R", "--time=5", "--wrap=exec sleep 100")
-    return orders.submit(slurm, Submission(0, [*fixed, *options]))
+    return commands.submit(slurm, SandboxJob(0, [*fixed, *options]))
 
 
 def wait(reader, ready):
@@ -41,14 +41,14 @@ def test_a_job_is_read_as_it_waits_and_as_it_runs(private_slurm):
     assert (job.name, job.excluded, job.time_limit) == (HOSTILE, ("node039",), 300)
     plain = submit(private_slurm, "-N3", "-n20", "--gres=gpu:1")
     nodes = ("node033", "node034", "node035")
-    assert orders.begin(private_slurm, [Chosen(plain, nodes)]) == {}
+    assert commands.begin(private_slurm, [JobStart(plain, nodes)]) == {}
     job = wait(reader, lambda snapshot: snapshot.jobs[plain].holds).jobs[plain]
-    assert [(one.node, one.cores, one.gres) for one in job.placed] == [
+    assert [(part.node, part.cores, part.gres) for part in job.placed] == [
         ("node033", 16, {"gpu": 1}),
         ("node034", 3, {"gpu": 1}),
         ("node035", 1, {"gpu": 1}),
     ]
-    assert all(one.mem == job.placed[-1].mem * one.cores for one in job.placed)
+    assert all(part.mem == job.placed[-1].mem * part.cores for part in job.placed)
     private_slurm.run("scancel", plain)
     wait(reader, lambda snapshot: plain not in snapshot.jobs)
     (ended,) = reader.jobs("-t", "all", "-j", f"{plain},999999")

@@ -23,7 +23,7 @@ KB = 1024
 
 @pytest.fixture
 def mirror():
-    return Follower(EURORA, "prb")
+    return Follower(EURORA, "greedy")
 
 
 def same(mirror, slurm):
@@ -82,14 +82,14 @@ def test_whatever_happens_both_hold_the_same(seed, slurm, mirror):
         slurm.advance()
         follow(mirror, slurm)
         # Their nodes are taken: Slurm fills nodes in another way than the dispatcher.
-        late = [key for key, one in mirror.known.items() if one.stage is Stage.ORDERED]
+        late = [key for key, known in mirror.known.items() if known.stage is Stage.STARTED]
         for key in late:
             slurm.withdraw(jobs[key])
             mirror.undo(key, slurm.now)
         follow(mirror, slurm)
         same(mirror, slurm)
         slurm.advance(chance.randrange(3))
-    assert len(slurm.orders) > 30
+    assert len(slurm.commands) > 30
 
 
 def test_no_job_starts_that_would_run_into_a_reservation(slurm, mirror):
@@ -97,11 +97,11 @@ def test_no_job_starts_that_would_run_into_a_reservation(slurm, mirror):
     slurm.reserved = (Reserved(EURORA.node_names[1:], slurm.now + 1800, slurm.now + 3600),)
     long = [submit(slurm, cpus=16, tasks=16, time_limit=3600) for _ in range(2)]
     follow(mirror, slurm)
-    chosen = {one.key: one.nodes for one in begin(mirror, slurm)}
+    chosen = {start.key: start.nodes for start in begin(mirror, slurm)}
     assert chosen == {long[0]: ("node001",)}
     short = submit(slurm, cpus=16, tasks=16, time_limit=1740)
     follow(mirror, slurm)
-    assert [one.key for one in begin(mirror, slurm)] == [short]
+    assert [start.key for start in begin(mirror, slurm)] == [short]
     slurm.advance(2)
     follow(mirror, slurm)
     assert slurm.snapshot().jobs[short].state == "RUNNING"
@@ -110,7 +110,7 @@ def test_no_job_starts_that_would_run_into_a_reservation(slurm, mirror):
     assert len(slurm.snapshot().closed) == len(EURORA.node_names) - 1
     slurm.advance(1800)
     follow(mirror, slurm)
-    assert [one.key for one in begin(mirror, slurm)] == long[1:]
+    assert [start.key for start in begin(mirror, slurm)] == long[1:]
 
 
 def test_what_runs_already_appears_with_what_is_left_of_its_time(slurm, mirror):
@@ -167,12 +167,12 @@ def test_a_job_that_runs_elsewhere_than_decided_is_an_error(slurm, mirror):
     keys = [submit(slurm, seconds=seconds) for seconds in (1, 50)]
     for key in keys:
         follow(mirror, slurm)
-        assert [one.nodes for one in mirror.decide(slurm.now) if one.key == key] != []
+        assert [start.nodes for start in mirror.decide(slurm.now) if start.key == key] != []
         slurm.begin([(key, ("node060",))])
         slurm.advance(4)
         with pytest.raises(RunError, match=f"job {key} runs on node060, must run on node001"):
             follow(mirror, slurm)
-        mirror = Follower(EURORA, "prb")
+        mirror = Follower(EURORA, "greedy")
 
 
 def test_a_start_that_slurm_refuses_is_decided_again(slurm, mirror):
@@ -236,7 +236,7 @@ def test_dependencies_of_held_jobs(dependency, other, ready):
     waits = {"number": 9, "dependency": dependency, "name": "x", "user": "u"}
     job = LiveJob(key="9", state="PENDING", submit=0, **waits)
     there = LiveJob(**{"key": "5", "state": "RUNNING", "submit": 0, **other})
-    jobs = {one.key: one for one in (there, job)}
+    jobs = {entry.key: entry for entry in (there, job)}
     assert is_ready(job, Snapshot(1000, jobs, frozenset())) == ready
 
 
@@ -248,7 +248,7 @@ def test_a_job_with_a_begin_waits_for_it(slurm, mirror):
     assert begin(mirror, slurm) == []
     slurm.advance(61)
     follow(mirror, slurm)
-    assert [one.key for one in begin(mirror, slurm)] == [key]
+    assert [start.key for start in begin(mirror, slurm)] == [key]
 
 
 def test_requests_say_what_slurm_was_asked_for():

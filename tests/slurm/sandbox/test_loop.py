@@ -6,15 +6,15 @@ import threading
 import pytest
 
 from cpsched.errors import ConfigError, RunError
-from cpsched.slurm.live.mirror import Chosen
+from cpsched.slurm.live.mirror import JobStart
 from cpsched.slurm.live.plan import system_of
 from cpsched.slurm.live.scontrol import Scontrol
+from cpsched.slurm.sandbox import commands
 from cpsched.slurm.sandbox import loop as loops
-from cpsched.slurm.sandbox import orders
 from cpsched.slurm.sandbox.follower import Follower
-from cpsched.slurm.sandbox.loop import Loop
+from cpsched.slurm.sandbox.loop import SandboxLoop
 from cpsched.slurm.sandbox.private import PrivateSlurm
-from cpsched.slurm.sandbox.stream import SITE, Submission, bundled, in_file
+from cpsched.slurm.sandbox.stream import SITE, SandboxJob, bundled, in_file
 
 pytestmark = pytest.mark.slow
 live = pytest.mark.slurm_live
@@ -23,18 +23,18 @@ ONE = ("--time=2", "-p", "R", "-C", "mic")
 
 
 def job(cores, seconds, *more, at=0.0):
-    return Submission(at, [*ONE, f"-n{cores}", f"--wrap=exec sleep {seconds}", *more])
+    return SandboxJob(at, [*ONE, f"-n{cores}", f"--wrap=exec sleep {seconds}", *more])
 
 
-def looped(slurm, dispatcher, jobs, said=None):
+def looped(slurm, dispatcher, jobs, lines=None):
     """Run a dispatcher on a private Slurm; return results by job name, and what was said."""
-    said = [] if said is None else said
+    lines = [] if lines is None else lines
     system = system_of(Scontrol(slurm.environment))
-    loop = Loop(slurm, Follower(system, dispatcher), jobs, said.append)
+    loop = SandboxLoop(slurm, Follower(system, dispatcher), jobs, lines.append)
     loop.run(threading.Event())
     first = min(int(result.job.partition("_")[0]) for result in loop.results)
     names = {int(result.job.partition("_")[0]) - first: result for result in loop.results}
-    return names, said
+    return names, lines
 
 
 @live
@@ -44,45 +44,45 @@ def test_jobs_start_in_the_order_of_the_dispatcher_on_the_nodes_decided(private_
 
     Nodes are those of the last order, as Slurm itself has recorded.
     """
-    whole = job(9 * 16, 3, "-N9", "--exclusive")
+    wide = job(9 * 16, 3, "-N9", "--exclusive")
     limits = (4, 3, 2)
     others = [job(9 * 16, 1, "-N9", "--exclusive", f"--time={limit}", at=0.5) for limit in limits]
-    results, said = looped(private_slurm, "sjf", [whole, *others])
+    results, lines = looped(private_slurm, "sjf", [wide, *others])
     starts = [results[at].start for at in range(4)]
     assert starts[0] < starts[3] < starts[2] < starts[1]
     assert {result.state for result in results.values()} == {"COMPLETED"}
-    assert len([line for line in said if " runs on node001," in line]) == 4
+    assert len([line for line in lines if " runs on node001," in line]) == 4
 
 
 @live
 def test_a_job_runs_where_it_was_placed_and_not_where_slurm_would(private_slurm, monkeypatch):
     """The emptiest node is not the first; what is not modelled is cancelled, with a reason."""
-    decided, said, begin = {}, [], orders.begin
+    decided, lines, begin = {}, [], commands.begin
 
     def noted(slurm, starts):
         decided.update(dict(starts))
         return begin(slurm, starts)
 
-    monkeypatch.setattr(orders, "begin", noted)
+    monkeypatch.setattr(commands, "begin", noted)
     stream = [job(4, 5), job(4, 1, at=1), job(2, 1, "-N2", "-w", "node001"), job(1, 1, "-a1-2")]
-    results, said = looped(private_slurm, "easy:allocator=balanced", stream)
+    results, lines = looped(private_slurm, "easy:allocator=balanced", stream)
     ran = {result.job: result.nodes for result in results.values() if result.start is not None}
     assert all(decided[key] == nodes for key, nodes in ran.items())
     assert (results[0].nodes, results[1].nodes) == (("node001",), ("node002",))
     assert results[2].state == "CANCELLED"
-    assert any("requires 1 of its nodes, which is not modelled" in line for line in said)
+    assert any("requires 1 of its nodes, which is not modelled" in line for line in lines)
 
 
 @live
 def test_a_job_waits_for_the_one_that_it_depends_on(private_slurm):
     """A job that Slurm does not take is an error with its line."""
     system = system_of(Scontrol(private_slurm.environment))
-    first = orders.submit(private_slurm, job(1, 2))
+    first = commands.submit(private_slurm, job(1, 2))
     stream = [
         job(1, 1, f"--dependency=afterok:{first}"),
-        Submission(0, ["-p", "nowhere", "--wrap=true"], "jobs.txt, line 2"),
+        SandboxJob(0, ["-p", "nowhere", "--wrap=true"], "jobs.txt, line 2"),
     ]
-    loop = Loop(private_slurm, Follower(system, "fifo"), stream)
+    loop = SandboxLoop(private_slurm, Follower(system, "fifo"), stream)
     with pytest.raises(ConfigError, match="^jobs.txt, line 2: sbatch: .*nowhere"):
         loop.run(threading.Event())
     loop.run(threading.Event())
@@ -93,17 +93,17 @@ def test_a_job_waits_for_the_one_that_it_depends_on(private_slurm):
 @live
 def test_no_command_reaches_a_cluster_that_was_not_started_here(private_slurm, short_path):
     """Neither one whose slurm.conf is in its place, nor one of an object that started none."""
-    waiting = orders.submit(private_slurm, job(1, 60))
-    chosen = [Chosen(waiting, ("node001",))]
+    waiting = commands.submit(private_slurm, job(1, 60))
+    chosen = [JobStart(waiting, ("node001",))]
     foreign = PrivateSlurm(short_path / "slurm", SITE)
     with foreign:
         foreign.check_identity()
         own = foreign.conf.read_text()
         foreign.conf.write_text(private_slurm.conf.read_text())
         for command in (
-            lambda: orders.begin(foreign, chosen),
-            lambda: orders.submit(foreign, job(1, 60)),
-            lambda: orders.cancel(foreign, waiting),
+            lambda: commands.begin(foreign, chosen),
+            lambda: commands.submit(foreign, job(1, 60)),
+            lambda: commands.cancel(foreign, waiting),
         ):
             with pytest.raises(
                 ConfigError, match="another cluster answers: ClusterName is sandbox"
@@ -111,22 +111,22 @@ def test_no_command_reaches_a_cluster_that_was_not_started_here(private_slurm, s
                 command()
         foreign.conf.write_text(own)
     with pytest.raises(ConfigError, match="no controller that was started here runs"):
-        orders.begin(foreign, chosen)
+        commands.begin(foreign, chosen)
     assert private_slurm.run("squeue", "-h", "-o", "%A %t %r") == f"{waiting} PD JobHeldUser\n"
 
 
 @live
 def test_a_start_that_slurm_refuses_is_said_by_job(private_slurm):
     """The others start; a name that is none never reaches a command."""
-    good = orders.submit(private_slurm, job(1, 60))
-    refused = orders.begin(
-        private_slurm, [Chosen("999999", ("node001",)), Chosen(good, ("node007",))]
+    good = commands.submit(private_slurm, job(1, 60))
+    refused = commands.begin(
+        private_slurm, [JobStart("999999", ("node001",)), JobStart(good, ("node007",))]
     )
     assert list(refused) == ["999999"]
     with pytest.raises(ConfigError, match="is not a number of a job"):
-        orders.begin(private_slurm, [Chosen("1; release 2", ("node001",))])
+        commands.begin(private_slurm, [JobStart("1; release 2", ("node001",))])
     with pytest.raises(ConfigError, match="is not a number of a job or a name"):
-        orders.begin(private_slurm, [Chosen(good, ("node001\nrelease 2",))])
+        commands.begin(private_slurm, [JobStart(good, ("node001\nrelease 2",))])
 
 
 @live
@@ -137,20 +137,20 @@ def test_a_job_that_slurm_does_not_start_is_held_again_and_at_last_an_error(
     monkeypatch.setattr(loops, "_PATIENCE", 1)
     monkeypatch.setattr(loops, "_MOST_TRIES", 2)
     node = ("scontrol", "update")
-    begin = orders.begin
+    begin = commands.begin
 
-    said = []
+    lines = []
 
     def drained(slurm, starts):
         for _, (name,) in starts:
             slurm.run(*node, f"NodeName={name}", "State=DRAIN", "Reason=test")
         return begin(slurm, starts)
 
-    monkeypatch.setattr(orders, "begin", drained)
+    monkeypatch.setattr(commands, "begin", drained)
     try:
         with pytest.raises(RunError, match="has not started within 1 s: Slurm says ReqNode"):
-            looped(private_slurm, "fifo", [job(1, 60)], said)
-        assert [line.partition("; ")[2] for line in said] == ["it is held again"]
+            looped(private_slurm, "fifo", [job(1, 60)], lines)
+        assert [line.partition("; ")[2] for line in lines] == ["it is held again"]
     finally:
         private_slurm.run(*node, "NodeName=node[001-002]", "State=RESUME")
 
@@ -165,9 +165,9 @@ def test_the_command_lets_a_dispatcher_decide_on_jobs_of_a_file(cpsched, tmp_pat
     )
     code, out, err = cpsched("slurm", "sandbox", "-d", "easy", "--jobs", str(path), "--json")
     assert code == 0
-    found = json.loads(out)
-    assert [entry["state"] for entry in found["jobs"]] == ["COMPLETED"] * 2
-    assert sorted(len(entry["nodes"]) for entry in found["jobs"]) == [1, 2]
+    result = json.loads(out)
+    assert [entry["state"] for entry in result["jobs"]] == ["COMPLETED"] * 2
+    assert sorted(len(entry["nodes"]) for entry in result["jobs"]) == [1, 2]
     assert "job 1 runs on node033,node034 after a wait of" in err
 
 
@@ -191,8 +191,11 @@ def test_bundled_jobs_are_the_same_for_a_seed():
     """They come one after the other and are of several kinds."""
     jobs = bundled(40, 1, mean=30)
     assert jobs == bundled(40, 1, mean=30) != bundled(40, 2, mean=30)
-    assert [one.at for one in jobs] == sorted(one.at for one in jobs)
-    assert len({option for one in jobs for option in one.options if "--gres" in option}) == 4
+    assert [submission.at for submission in jobs] == sorted(submission.at for submission in jobs)
+    assert (
+        len({option for submission in jobs for option in submission.options if "--gres" in option})
+        == 4
+    )
 
 
 def test_wrong_names_are_said_before_slurm_starts(cpsched, monkeypatch):

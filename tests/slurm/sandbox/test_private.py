@@ -33,14 +33,14 @@ def test_nodes_have_what_the_site_says(private_slurm):
 
 def processes_of(conf):
     """Return the command lines of processes that know this slurm.conf."""
-    found = []
+    processes = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
             if str(conf).encode() in (process / "environ").read_bytes():
-                found.append((process / "cmdline").read_text())
+                processes.append((process / "cmdline").read_text())
         except OSError:
             continue
-    return found
+    return processes
 
 
 @pytest.mark.slurm_live

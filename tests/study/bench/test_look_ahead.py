@@ -7,11 +7,11 @@ import pytest
 from tiny import jobs
 
 from cpsched.checks import look_ahead
-from cpsched.cli.bench_verify import _differences
+from cpsched.cli.verify_bench import _differences
 from cpsched.errors import RunError
 from cpsched.logs import write as write_log
-from cpsched.study.bench.logs import Log, Window
-from cpsched.study.bench.submission import Submission
+from cpsched.study.bench.entry import BenchEntry
+from cpsched.study.bench.log_windows import BenchLog, LogWindow
 
 pytestmark = pytest.mark.slow
 
@@ -30,15 +30,15 @@ def window(tmp_path, monkeypatch):
     workload = jobs(*columns.tolist())
     write_log(workload.take(np.arange(100)), tmp_path / "before.parquet")
     write_log(workload.take(np.arange(100, 200)), tmp_path / "window.parquet")
-    return Window(
-        log=Log(name="two hundred", system="kth-sp2"),
+    return LogWindow(
+        log=BenchLog(name="two hundred", system="kth-sp2"),
         path=tmp_path / "window.parquet",
         before=tmp_path / "before.parquet",
     )
 
 
 def entry(name, **about):
-    return Submission(name=name, dispatcher=f"leaky:{about.pop('of')}", code=CODE, **about)
+    return BenchEntry(name=name, dispatcher=f"leaky:{about.pop('of')}", code=CODE, **about)
 
 
 def test_an_honest_entry_starts_the_same_jobs(window):

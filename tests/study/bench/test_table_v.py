@@ -33,6 +33,6 @@ def test_its_rules_and_our_first_come_first_served(table, name):
     for rule in ("FCFS", "SJF", "F1"):
         at = list(table.RULES).index(rule)
         for backfills in (False, True):
-            found = table.theirs(jobs, machine, table.RULES[rule], backfills=backfills)
-            assert f"{found:.2f}" == f"{table.PUBLISHED[name, backfills][at]:.2f}"
+            starts = table.theirs(jobs, machine, table.RULES[rule], backfills=backfills)
+            assert f"{starts:.2f}" == f"{table.PUBLISHED[name, backfills][at]:.2f}"
     assert f"{table.ours(jobs, machine, 'fifo')[0]:.2f}" == f"{table.PUBLISHED[name, False][0]:.2f}"

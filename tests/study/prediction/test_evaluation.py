@@ -10,7 +10,13 @@ from cpsched.errors import ConfigError
 from cpsched.model.prediction import Prediction, RuntimePredictor
 from cpsched.simulation.simulator import Simulator
 from cpsched.study.prediction.evaluation import evaluate, to_columns
-from cpsched.study.prediction.replay import Replay, Starts, starts_of, that_ran, unmapped
+from cpsched.study.prediction.replay import (
+    JobStarts,
+    PredictorReplay,
+    started_jobs,
+    starts_of,
+    unmapped,
+)
 from cpsched.systems.mapping import fit
 from cpsched.util.spec import build
 from cpsched.util.types import MISSING, Status
@@ -68,7 +74,7 @@ def test_order_of_events():
     )  # fmt: skip
     diary = Diary()
     fitted = fit(workload, machine((4,)))
-    Replay(fitted, workload.recorded_start, diary).run()
+    PredictorReplay(fitted, workload.recorded_start, diary).run()
     assert diary.lines == [
         (0, "submit", [0]),
         (0, "start", [0]),
@@ -87,18 +93,18 @@ def test_a_job_learns_nothing_from_one_that_ends_a_second_later():
         workload = jobs(
             (0, 1, 5, 50), (submit, 1, 9, 50), user=["ann"] * 2, recorded_start=[0, submit]
         )
-        found = evaluate(fit(workload, machine((4,))), starts_of(unmapped(workload)), "last")
-        assert found.runtime_estimate.tolist() == [50, wanted]
+        evaluation = evaluate(fit(workload, machine((4,))), starts_of(unmapped(workload)), "last")
+        assert evaluation.runtime_estimate.tolist() == [50, wanted]
 
 
 def test_starts():
     """As recorded; the few unknown at submit; all unknown, or told so: simulated."""
     rows = ((0, 1, 5), (1, 1, 5), (2, 1, 5))
-    some = fit(jobs(*rows, recorded_start=[3, MISSING, 9]), machine((1,)))
-    found = starts_of(some)
-    assert (found.start.tolist(), found.simulated, found.assumed) == ([3, 1, 9], "", 1)
-    found = starts_of(some, "fifo")
-    assert (found.start.tolist(), found.simulated, found.assumed) == ([0, 5, 10], "fifo", 0)
+    fitted = fit(jobs(*rows, recorded_start=[3, MISSING, 9]), machine((1,)))
+    starts = starts_of(fitted)
+    assert (starts.start.tolist(), starts.simulated, starts.assumed) == ([3, 1, 9], "", 1)
+    starts = starts_of(fitted, "fifo")
+    assert (starts.start.tolist(), starts.simulated, starts.assumed) == ([0, 5, 10], "fifo", 0)
     none = fit(jobs(*rows), machine((1,)))
     assert starts_of(none).simulated == "easy"
 
@@ -109,11 +115,11 @@ def test_jobs_cancelled_before_they_started_teach_nothing():
     log = jobs(
         *rows, recorded_start=[0, MISSING, 5], cancel=[MISSING, 4, MISSING], dependency=[-1, -1, 1]
     )
-    found = that_ran(log)
-    assert found.job_id.tolist() == [log.job_id[0], log.job_id[2]]
-    assert found.dependency.tolist() == [-1, -1]
-    assert found.set_aside == (("cancelled before the start", 1),)
-    none = that_ran(jobs(*rows, cancel=[MISSING, 4, 9]))
+    started = started_jobs(log)
+    assert started.job_id.tolist() == [log.job_id[0], log.job_id[2]]
+    assert started.dependency.tolist() == [-1, -1]
+    assert started.set_aside == (("cancelled before the start", 1),)
+    none = started_jobs(jobs(*rows, cancel=[MISSING, 4, 9]))
     assert (len(none), none.set_aside) == (3, ())
     assert starts_of(fit(none, machine((1,)))).start.tolist() == [0, 5, 95]
 
@@ -132,10 +138,10 @@ def test_warmup_and_classes():
         recorded_start=range(10),
     )
     fitted = fit(workload, machine((10,)))
-    found = evaluate(fitted, starts_of(fitted), "requested")
-    assert (found.scored, found.overall.jobs) == (1, 9)
-    assert [score.jobs for score in found.by_class.values()] == [6, 2, 1]
-    assert found.by_class["long"].mean_error_s == 10**6 - 43_201
+    evaluation = evaluate(fitted, starts_of(fitted), "requested")
+    assert (evaluation.scored, evaluation.overall.jobs) == (1, 9)
+    assert [score.jobs for score in evaluation.by_class.values()] == [6, 2, 1]
+    assert evaluation.by_class["long"].mean_error_s == 10**6 - 43_201
     assert evaluate(fitted, starts_of(fitted), "requested", warmup=0).overall.jobs == 10
     with pytest.raises(ConfigError, match="at least 0 and below 1"):
         evaluate(fitted, starts_of(fitted), "requested", warmup=1)
@@ -147,18 +153,18 @@ def test_rejected_jobs_are_left_out():
         (0, 1, 5, 50), (1, 9, 7, 50), (9, 1, 5, 50), user=["a"] * 3, recorded_start=[0, 1, 9]
     )
     fitted = fit(workload, machine((4,)))
-    found = evaluate(fitted, starts_of(fitted), "last", warmup=0)
-    assert found.rows.tolist() == [0, 2]
-    assert found.runtime_estimate.tolist() == [50, 5]
+    evaluation = evaluate(fitted, starts_of(fitted), "last", warmup=0)
+    assert evaluation.rows.tolist() == [0, 2]
+    assert evaluation.runtime_estimate.tolist() == [50, 5]
 
 
 def test_actual_has_no_error_and_keeps_a_zero():
     """The upper bound is unclipped."""
     fitted = sample()
-    found = evaluate(fitted, starts_of(fitted), "actual")
-    assert found.overall.mean_error_s == 0
-    assert (found.overall.close, found.overall.under) == (1, 0)
-    assert found.runtime_estimate.min() == 0
+    evaluation = evaluate(fitted, starts_of(fitted), "actual")
+    assert evaluation.overall.mean_error_s == 0
+    assert (evaluation.overall.close, evaluation.overall.under) == (1, 0)
+    assert evaluation.runtime_estimate.min() == 0
 
 
 def test_columns_have_a_row_for_each_job_and_predictor():
@@ -201,18 +207,18 @@ def test_known_figures_of_kth_sp2(spec, shared):
     """The figures measured before anything was built; as they were printed, within 1 %."""
     path = shared / "traces" / "KTH-SP2-1996-2.1-cln.swf.gz"
     fitted = fit(logs.read(path), systems.load("kth-sp2"), enforce_limits=False)
-    found = evaluate(fitted, starts_of(fitted), spec).overall
+    accuracy = evaluate(fitted, starts_of(fitted), spec).overall
     error, log_error, close, under = KTH[spec]
-    assert found.mean_error_s / 60 == pytest.approx(error, rel=0.002)
-    assert found.median_log_error == pytest.approx(log_error, abs=0.005)
-    assert found.close == pytest.approx(close, abs=0.005)
-    assert found.under == pytest.approx(under, abs=0.005)
+    assert accuracy.mean_error_s / 60 == pytest.approx(error, rel=0.002)
+    assert accuracy.median_log_error == pytest.approx(log_error, abs=0.005)
+    assert accuracy.close == pytest.approx(close, abs=0.005)
+    assert accuracy.under == pytest.approx(under, abs=0.005)
 
 
 def test_starts_are_given_as_an_object():
     """Anybody's own starts can be scored."""
     fitted = sample(10)
-    starts = Starts(fitted.workload.submit, "mine", 0)
+    starts = JobStarts(fitted.workload.submit, "mine", 0)
     assert evaluate(fitted, starts, "last").rows.tolist() == list(range(10))
     assert np.array_equal(starts.start, fitted.workload.submit)
 
@@ -220,8 +226,8 @@ def test_starts_are_given_as_an_object():
 def test_progress_is_told():
     """Jobs submitted so far, and all of them at last."""
     fitted = sample(2000)
-    told = []
-    evaluate(fitted, starts_of(fitted), "last", progress=told.append)
-    assert told == sorted(told)
-    assert len(told) > 1
-    assert told[-1] == 2000
+    numbers = []
+    evaluate(fitted, starts_of(fitted), "last", progress=numbers.append)
+    assert numbers == sorted(numbers)
+    assert len(numbers) > 1
+    assert numbers[-1] == 2000

@@ -15,11 +15,11 @@ from cpsched.forecast import why_in_log
 from cpsched.logs.sacct.reasons import reasons_of
 from cpsched.simulation.simulate import simulate
 from cpsched.study.study_file import parse_study
-from cpsched.study.validation.check import check
 from cpsched.study.validation.differences import differences
-from cpsched.study.validation.downtime import as_csv, downtimes, told_of
+from cpsched.study.validation.downtime import as_csv, downtime_sentence, downtimes
+from cpsched.study.validation.errors import compare_starts
 from cpsched.study.validation.files import statement, write_files
-from cpsched.study.validation.measures import measure
+from cpsched.study.validation.validate import validate
 from cpsched.util.types import MISSING
 
 SYSTEM = site(4)
@@ -33,8 +33,10 @@ def recorded(dispatcher, lag=0):
     return with_starts(workload(), SYSTEM, dispatcher, lag)
 
 
-def fidelity_of(log, dispatcher="easy", **more):
-    return measure(simulate(log, systems.parse(SYSTEM), dispatcher=dispatcher).schedule, **more)
+def validation_of(log, dispatcher="easy", **more):
+    return compare_starts(
+        simulate(log, systems.parse(SYSTEM), dispatcher=dispatcher).schedule, **more
+    )
 
 
 def explain(fitted, **asked):
@@ -42,59 +44,61 @@ def explain(fitted, **asked):
 
 
 def checked_run(of, folder, **more):
-    return check(of, folder / "out", explain=explain, **more)
+    return validate(of, folder / "out", explain=explain, **more)
 
 
 def test_a_log_that_was_made_so_is_reproduced():
-    found = fidelity_of(recorded("easy"))
-    assert (found.error == 0).all()
-    assert found.overall.rank == pytest.approx(1)
-    assert found.overall.within == (1, 1, 1)
-    assert next(statement(found)).startswith("Waits are closely reproduced: ")
-    assert "(0 % more)" in next(statement(found))
-    jobs_of = {kind: 0 for kind, _, _ in found.groups}
-    for kind, _, one in found.groups:
-        jobs_of[kind] += one.jobs
+    validation = validation_of(recorded("easy"))
+    assert (validation.error == 0).all()
+    assert validation.overall.rank == pytest.approx(1)
+    assert validation.overall.within == (1, 1, 1)
+    assert next(statement(validation)).startswith("Waits are closely reproduced: ")
+    assert "(0 % more)" in next(statement(validation))
+    jobs_of = {kind: 0 for kind, _, _ in validation.groups}
+    for kind, _, errors in validation.groups:
+        jobs_of[kind] += errors.jobs
     assert jobs_of["queue"] == jobs_of["user"] == 400
 
 
 def test_errors_are_those_of_the_starts():
     log = recorded("fifo")
     schedule = simulate(log, systems.parse(SYSTEM), dispatcher="easy").schedule
-    found = measure(schedule)
+    validation = compare_starts(schedule)
     error = schedule.start - log.recorded_start
-    assert found.overall.bias == pytest.approx(error.mean())
-    assert found.overall.mean_error == pytest.approx(np.abs(error).mean())
-    assert found.overall.median_error == pytest.approx(np.median(np.abs(error)))
-    assert found.overall.within[0] == pytest.approx((np.abs(error) <= 60).mean())
-    assert found.overall.recorded == pytest.approx((log.recorded_start - log.submit).mean())
+    assert validation.overall.bias == pytest.approx(error.mean())
+    assert validation.overall.mean_error == pytest.approx(np.abs(error).mean())
+    assert validation.overall.median_error == pytest.approx(np.median(np.abs(error)))
+    assert validation.overall.within[0] == pytest.approx((np.abs(error) <= 60).mean())
+    assert validation.overall.recorded == pytest.approx((log.recorded_start - log.submit).mean())
     from scipy.stats import spearmanr
 
     waits = log.recorded_start - log.submit, schedule.start - log.submit
-    assert found.overall.rank == pytest.approx(spearmanr(*waits).statistic)
-    assert "not reproduced" in next(statement(found))
-    assert any("do not trust them" in line and "--outages" in line for line in statement(found))
+    assert validation.overall.rank == pytest.approx(spearmanr(*waits).statistic)
+    assert "not reproduced" in next(statement(validation))
+    assert any(
+        "do not trust them" in line and "--outages" in line for line in statement(validation)
+    )
 
 
 def test_jobs_without_both_starts_are_left_out_and_counted():
     log = recorded("easy")
     start = log.recorded_start.copy()
     start[:7] = MISSING
-    found = fidelity_of(log.with_columns(recorded_start=start))
-    assert found.overall.jobs == 393
-    assert found.left_out == {"without a recorded start": 7}
+    validation = validation_of(log.with_columns(recorded_start=start))
+    assert validation.overall.jobs == 393
+    assert validation.left_out == {"without a recorded start": 7}
     with pytest.raises(ConfigError, match="no job has a recorded"):
-        fidelity_of(workload())
+        validation_of(workload())
 
 
 def test_a_held_job_waits_from_its_submit_and_its_hold_is_told():
     log = jobs((0, 1, 5), begin=np.array([100]), recorded_start=np.array([103]))
-    found = measure(run(log, machine((1,)), "easy").schedule)
-    assert (found.recorded.tolist(), found.simulated.tolist()) == ([103], [100])
-    assert found.held.tolist() == [100]
-    first, second, *_ = statement(found)
+    validation = compare_starts(run(log, machine((1,)), "easy").schedule)
+    assert (validation.recorded.tolist(), validation.simulated.tolist()) == ([103], [100])
+    assert validation.held.tolist() == [100]
+    first, second, *_ = statement(validation)
     assert first.endswith(
-        "1 min 43 s on average in the record, 1 min 40 s in the simulation (100 % less)."
+        "1 min 43 s on average as recorded, 1 min 40 s in the simulation (100 % less)."
     )
     assert second == (
         "Waits are from submit to first start. On average 1 min 40 s of them pass before a job may"
@@ -104,28 +108,28 @@ def test_a_held_job_waits_from_its_submit_and_its_hold_is_told():
 
 def test_attempts_of_a_job_are_not_so_many_jobs():
     log = jobs((0, 1, 5), (10, 1, 5), (20, 1, 5), (20, 1, 5), job_id=["7", "7#2", "7#3", "8"])
-    found = measure(
+    validation = compare_starts(
         run(log.with_columns(recorded_start=log.submit), machine((4,)), "easy").schedule
     )
-    assert (found.jobs, found.overall.jobs) == (2, 4)
+    assert (validation.jobs, validation.overall.jobs) == (2, 4)
 
 
 def test_the_jobs_that_differ_most_are_told_from_both_sides():
     log = recorded("fifo")
     schedule = simulate(log, systems.parse(SYSTEM), dispatcher="easy").schedule
-    found = measure(schedule)
-    told_of = list(differences(schedule, found, lambda job, time: f"{job} at {time}", 3))
-    assert len(told_of) == 3
-    worst = int(np.argsort(-np.abs(found.error), kind="stable")[0])
-    job, early = log.job_id[worst], found.error[worst] < 0
-    assert told_of[0].title.startswith(f"job {job} (user ")
-    assert ("earlier" if early else "later") in told_of[0].title
+    validation = compare_starts(schedule)
+    largest = list(differences(schedule, validation, lambda job, time: f"{job} at {time}", 3))
+    assert len(largest) == 3
+    worst = int(np.argsort(-np.abs(validation.error), kind="stable")[0])
+    job, early = log.job_id[worst], validation.error[worst] < 0
+    assert largest[0].title.startswith(f"job {job} (user ")
+    assert ("earlier" if early else "later") in largest[0].title
     moment = min(schedule.start[worst], log.recorded_start[worst])
-    assert told_of[0].simulated == f"{job} at {moment}"
-    assert "cores were in use by recorded jobs" in told_of[0].recorded
+    assert largest[0].simulated == f"{job} at {moment}"
+    assert "cores were in use by recorded jobs" in largest[0].recorded
     # Nothing is told of a log that is reproduced.
     exact = simulate(recorded("easy"), systems.parse(SYSTEM), dispatcher="easy").schedule
-    assert list(differences(exact, measure(exact), lambda *_: "", 3)) == []
+    assert list(differences(exact, compare_starts(exact), lambda *_: "", 3)) == []
 
 
 @pytest.fixture
@@ -157,11 +161,11 @@ def test_the_lag_of_a_controller_is_part_of_each_start(folder):
 
 
 def test_jobs_of_the_beginning_are_simulated_and_not_compared(folder):
-    whole = checked_run(study(folder), folder)
+    complete = checked_run(study(folder), folder)
     late = checked_run(study(folder), folder, start=20_000)
     assert len(list((folder / "out" / "runs").iterdir())) == 1
-    submit = whole.schedule.workload.submit
-    assert late.whole.overall.jobs == (submit >= 20_000).sum() < 400
+    submit = complete.schedule.workload.submit
+    assert late.validation.overall.jobs == (submit >= 20_000).sum() < 400
     with pytest.raises(ConfigError, match="measure-from: no job is submitted after that"):
         checked_run(study(folder), folder, start=10**9)
 
@@ -172,16 +176,18 @@ def test_repeats_say_how_far_chance_goes(folder):
     assert len(checked.repeats) == 2
     # Examples are told of the run in which nothing was moved.
     assert checked.differences == checked_run(study(folder), folder, examples=3).differences
-    said = list(statement(checked.whole, checked.repeats))
-    assert said[2].startswith("Chance: over 3 simulations, with submits moved by seconds, ")
-    assert not any(line.startswith("Chance") for line in statement(checked.whole))
+    sentences = list(statement(checked.validation, checked.repeats))
+    assert sentences[2].startswith("Chance: over 3 simulations, with submits moved by seconds, ")
+    assert not any(line.startswith("Chance") for line in statement(checked.validation))
     # What seconds can do a what-if must exceed.
-    far = replace(checked.repeats[0], simulated=checked.whole.overall.simulated + 7200, rank=0.0)
+    far = replace(
+        checked.repeats[0], simulated=checked.validation.overall.simulated + 7200, rank=0.0
+    )
     far = replace(far, within=(0.0, 0.0, 0.0))
-    said = list(statement(checked.whole, [far]))
-    assert "The verdict depends on these seconds: " in said[2]
+    sentences = list(statement(checked.validation, [far]))
+    assert "The verdict depends on these seconds: " in sentences[2]
     # Twice the standard deviation of the two means, and twice that where directions count alone.
-    assert any("2 h 50 min" in line or "5 h 39 min" in line for line in said[2:])
+    assert any("2 h 50 min" in line or "5 h 39 min" in line for line in sentences[2:])
 
 
 def test_a_log_without_starts_is_refused(folder):
@@ -194,9 +200,11 @@ def test_the_words_say_which_groups_are_off():
     """Jobs of one queue wait hours in the record, and not in the simulation."""
     log = recorded("easy")
     late = np.where(np.arange(400) % 2 == 1, 40_000, 0)
-    found = fidelity_of(log.with_columns(recorded_start=log.recorded_start + late))
-    words = list(statement(found))
-    off = replace(found, groups=tuple(one for one in found.groups if one[0] == "queue"))
+    validation = validation_of(log.with_columns(recorded_start=log.recorded_start + late))
+    words = list(statement(validation))
+    off = replace(
+        validation, groups=tuple(group for group in validation.groups if group[0] == "queue")
+    )
     assert any(line.startswith("Jobs of queue q1: ") for line in statement(off)), words
 
 
@@ -207,11 +215,11 @@ def test_a_machine_on_which_nothing_runs_while_jobs_wait_may_be_down():
         recorded_start=np.array([0, 9000, 9000, 23_599]),
     )  # fmt: skip
     schedule = run(log, machine((4,)), "easy").schedule
-    found = downtimes(schedule)
-    assert found == [(200, 9000)]
-    table = as_csv(schedule, found).splitlines()
+    intervals = downtimes(schedule)
+    assert intervals == [(200, 9000)]
+    table = as_csv(schedule, intervals).splitlines()
     assert table == ["node,from,to", f"{schedule.system.node_names[0]},200,9000"]
-    assert "in 1 interval of an hour or more, 2 h 27 min in all" in told_of(found)
+    assert "in 1 interval of an hour or more, 2 h 27 min in all" in downtime_sentence(intervals)
 
 
 #: Six jobs of a GPU each on two GPUs: Slurm let the last wait for a limit that is not simulated.
@@ -245,22 +253,24 @@ def test_errors_are_grouped_by_the_reason_that_slurm_recorded(tmp_path, cpsched)
     """And the examples say it, with the GPUs that were in use."""
     log = _sacct(tmp_path)
     assert reasons_of(log) == {str(job): "QOSMaxGRESPerUser" for job in range(2, 21, 2)}
-    options = ("--system", str(tmp_path / "two.toml"), "-d", "easy", "--seeds", "1")
-    arguments = ("slurm", "fidelity", str(log), *options, "--out", str(tmp_path / "out"))
+    options = ("--system", str(tmp_path / "two.toml"), "-d", "easy", "--repeat", "1")
+    arguments = ("validate", str(log), *options, "--out", str(tmp_path / "out"))
     code, out, _ = cpsched(*arguments)
     assert code == 0
-    assert "Jobs that waited in Slurm for QOSMaxGRESPerUser: 2 h in the record, 0 s" in out
+    assert "Jobs that waited in Slurm for QOSMaxGRESPerUser: 2 h as recorded, 0 s" in out
     assert "(Slurm: QOSMaxGRESPerUser)" in out
     assert "0 of 8 cores, 0 of 2 GPUs were in use by recorded jobs" in out
-    about = json.loads((tmp_path / "out" / "fidelity.json").read_text())
-    jobs_of = {one["group"]: one["jobs"] for one in about["groups"] if one["kind"] == "reason"}
+    about = json.loads((tmp_path / "out" / "validation.json").read_text())
+    jobs_of = {
+        group["group"]: group["jobs"] for group in about["groups"] if group["kind"] == "reason"
+    }
     assert jobs_of == {"QOSMaxGRESPerUser": 10, "none recorded": 10}
     # Runs are repeated on demand only.
     (run_folder,) = (tmp_path / "out" / "runs").iterdir()
     made = (run_folder / "run.json").stat().st_mtime_ns
     assert cpsched(*arguments)[0] == 0
     assert (run_folder / "run.json").stat().st_mtime_ns == made
-    assert cpsched(*arguments, "--overwrite")[0] == 0
+    assert cpsched(*arguments, "--force")[0] == 0
     assert (run_folder / "run.json").stat().st_mtime_ns > made
 
 

@@ -1,0 +1,62 @@
+"""The tables of a bench, from its runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cpsched.report.bench_tables import Scored
+from cpsched.report.table_files import latex
+from cpsched.study.bench.bench import reopened, runs_of
+from cpsched.util.words import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+_TRUE = "true"
+
+
+def scored(folder: Path) -> list[Scored]:
+    """
+    Return the scores of each track of a bench.
+
+    Raises
+    ------
+    RunError
+        If the folder is not a bench.
+    """
+    tracks = {track.name: track for track in reopened(folder).tracks}
+    runs = dict(runs_of(folder))
+    # One oracle is enough beside the others.
+    known = [run for run in runs.get(_TRUE, ()) if run.dispatcher == "EASY by WSEPT"]
+    return [
+        Scored.of(tracks[name], of, () if name == _TRUE or tracks[name].run else known)
+        for name, of in runs.items()
+    ]
+
+
+def files_of(tracks: Sequence[Scored]) -> dict[str, bytes]:
+    """Return the tables that equal benches have alike, by file name."""
+    files = {}
+    for one in tracks:
+        name = one.track.name
+        files[f"{name}.csv"] = one.rows()
+        caption = (
+            f"{one.track.title.capitalize()}: ratios to {one.scores.entries[0][0]} with 95 %"
+            f" intervals, {counted(len(one.scores.logs), 'log')},"
+            f" {counted(len(one.scores.seeds), 'repetition')}"
+        )
+        shown = one.table(cost=False)
+        columns = tuple(
+            replace(column, values=tuple(map(_one_line, column.cells())))
+            for column in shown.columns
+        )
+        table = replace(shown, columns=columns)
+        files[f"{name}.tex"] = latex(table, caption=caption, label=f"bench-{name}")
+    return {name: text.encode() for name, text in files.items()}
+
+
+def _one_line(cell: str) -> str:
+    value, _, interval = cell.partition("\n")
+    return f"{value} ({interval})" if interval else value

@@ -1,0 +1,96 @@
+"""What ``compare`` and ``what-if`` do with a study: carry it out, write and print its results."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from cpsched.cli.log_study import complain_about
+from cpsched.cli.options import Shown
+from cpsched.cli.output import SOME_FAILED, counted, echo, print_json
+from cpsched.cli.progress import steps, study_bars
+from cpsched.cli.results import results_as_data, show_results
+
+if TYPE_CHECKING:
+    from cpsched.study.campaign import CampaignOutcome
+    from cpsched.study.study import Study
+    from cpsched.study.tables import Tables
+
+
+def carry_out_and_show(study: Study, shown: Shown, *, repeat: str = "--repeat 5") -> None:
+    """
+    Run what is missing of a study, write tables and the report, and print the results.
+
+    Parameters
+    ----------
+    repeat
+        What the user adds for repetitions.
+
+    Raises
+    ------
+    typer.Exit
+        If a run failed.
+    """
+    from cpsched.report import write_tables
+    from cpsched.study import carry_out, make_tables
+    from cpsched.util.atomic_files import subfolder
+    from cpsched.util.spec import build
+
+    made: list[Tables] = []
+
+    def tables_of(outcome: CampaignOutcome) -> None:
+        if outcome.folders:
+            made.append(make_tables(shown.out))
+            write_tables(made[0], subfolder(shown.out, "tables"))
+
+    with study_bars() as display:
+        outcome = carry_out(
+            study,
+            shown.out,
+            jobs=shown.workers,
+            display=display,
+            backend=None if shown.executor is None else build("backends", shown.executor),
+            finish=tables_of,
+        )
+    complain_about(outcome)
+    page = _report(shown.out) if made and shown.report else None
+    if shown.as_json:
+        data = results_as_data(made[0]) if made else {}
+        print_json("results", {**data, "report": None if page is None else str(page)})
+    elif made:
+        _show(outcome, made[0], page, repeat, shown)
+    if outcome.failed:
+        raise typer.Exit(SOME_FAILED)
+
+
+def _report(out: Path) -> Path | None:
+    """Write the report; None where no package makes one, or a drawing library is not installed."""
+    from importlib.util import find_spec
+
+    from cpsched.util import registry
+
+    if registry.entry("reports", "html") is None:
+        return None
+    if any(find_spec(library) is None for library in ("matplotlib", "bokeh")):
+        return None
+    make_report = registry.load("reports", "html")
+    with steps() as progress:
+        page: Path = make_report(out, progress=progress).page
+    return page
+
+
+def _show(
+    outcome: CampaignOutcome, tables: Tables, page: Path | None, repeat: str, shown: Shown
+) -> None:
+    from cpsched.util import registry
+
+    done = outcome.runs - outcome.existing - len(outcome.failed)
+    parts = [f"{counted(outcome.runs, 'run')}: {done:,} made", f"{outcome.existing:,} already done"]
+    echo(", ".join([*parts, f"{len(outcome.failed):,} failed"]))
+    show_results(tables, repeat, all_tables=shown.all_tables)
+    echo(f"\nTables: {shown.out / 'tables'}")
+    if page or registry.entry("reports", "html") is not None:
+        echo(f"Report: {page or f'cpsched report {shlex.quote(str(shown.out))} makes one'}")

@@ -1,0 +1,138 @@
+"""The lines above a table: jobs, machine, what was left out; widths of lines."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+from cpsched.cli.output import counted, echo, escaped
+from cpsched.util.words import duration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from cpsched.metrics.rejections import Rejection
+    from cpsched.model.system import System
+    from cpsched.model.workload import Workload
+
+#: At most this many reasons are listed.
+_MOST = 6
+#: Above this share of a log's core time, rejected jobs change what a comparison says.
+_MATTERS = 0.01
+
+
+def heading(workload: Workload, system: System) -> str:
+    """Return the lines that describe what was simulated."""
+    from cpsched.metrics.outcomes import counted_jobs
+
+    days = (int(workload.submit[-1]) - int(workload.submit[0])) / 86400
+    nodes = "1 pool" if system.num_nodes == 1 else counted(system.num_nodes, "node")
+    return (
+        f"{escaped(workload.title)}: {counted_jobs(workload)} submitted over"
+        f" {days:,.1f} days\non {escaped(system.title)}: {nodes}, {totals(system)}"
+        f"{_recorded(workload)}"
+    )
+
+
+def _recorded(workload: Workload) -> str:
+    """Return a line on the recorded waits, to compare with the simulated ones."""
+    from cpsched.metrics.waits import MEANING, recorded_wait
+    from cpsched.util.types import MISSING
+
+    waits = recorded_wait(workload)
+    waits = waits[waits != MISSING]
+    if not len(waits):
+        return ""
+    return (
+        f"\nrecorded in the log: mean wait {duration(float(waits.mean()))}, longest"
+        f" {duration(float(waits.max()))}, {MEANING};\ncpsched validate compares every start"
+    )
+
+
+def left_out(run: Path) -> Iterator[str]:
+    """Give lines on which rows of a log a run in a folder leaves out, and why."""
+    from cpsched.study import load_run
+
+    counts: dict[str, Any] = json.loads((run / "metrics.json").read_text(encoding="utf-8"))[
+        "counts"
+    ]
+    if counts["rejected"]:
+        schedule = load_run(run).schedule
+        yield from not_simulated(schedule.workload, schedule.rejected)
+    else:
+        yield from _not_jobs(counts["set_aside"], counts["in_log"])
+
+
+def not_simulated(workload: Workload, rejected: Mapping[int, str]) -> Iterator[str]:
+    """Give lines on the rows of a log that are not jobs, or are jobs that cannot run."""
+    from cpsched.metrics.rejections import rejections
+
+    aside = dict(sorted(workload.set_aside))
+    yield from _not_jobs(aside, len(workload) + sum(aside.values()))
+    if rejected:
+        yield from _rejected(rejections(workload, rejected), len(workload))
+
+
+def _not_jobs(rows: Mapping[str, int], of: int) -> Iterator[str]:
+    for reason, number in rows.items():
+        yield (
+            f"set aside: {counted(number, 'row')} of the log ({escaped(reason)}),"
+            f" {_percent(number / of)} of its rows"
+        )
+
+
+def _rejected(found: list[Rejection], jobs: int) -> Iterator[str]:
+    number = sum(one.jobs for one in found)
+    share = sum(one.share_of_core_time for one in found)
+    yield (
+        f"rejected: {counted(number, 'job')} that can never run here, {_percent(number / jobs)} of"
+        f" the jobs with {_percent(share)} of the core time"
+        + ("; without them the machine is less busy than it was" if share >= _MATTERS else "")
+    )
+    for one in found[:_MOST]:
+        much = f"{counted(one.jobs, 'job')}, {_percent(one.share_of_core_time)} of the core time"
+        yield f"  {much}: {escaped(one.reason)} (job {escaped(one.job_id)})"
+        if one.remedy:
+            yield f"    to run them: {one.remedy}"
+    if len(found) > _MOST:
+        yield f"  and {sum(one.jobs for one in found[_MOST:]):,} more, for other reasons"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.{0 if share >= 0.1 else 1 if share >= 0.001 or not share else 2}f} %"
+
+
+def say(sentence: str) -> None:
+    """Print a sentence; on a terminal it is wrapped between words and keeps its indentation."""
+    if sys.stdout is None or not sys.stdout.isatty():
+        echo(sentence)
+        return
+    indent = sentence[: len(sentence) - len(sentence.lstrip())]
+    lines = wrap(
+        escaped(sentence).strip(),
+        width(),
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    echo("\n".join(lines))
+
+
+def totals(system: System) -> str:
+    """Return a machine's total of each resource except memory."""
+    kinds = zip(system.resources, system.total.tolist(), strict=True)
+    return ", ".join(f"{total:,} {kind}" for kind, total in kinds if kind != "mem")
+
+
+def width() -> int:
+    """Return the largest width of a table: the terminal's, or 120 if there is none."""
+    return (
+        max(80, shutil.get_terminal_size().columns)
+        if sys.stdout is not None and sys.stdout.isatty()
+        else 120
+    )

@@ -1,0 +1,76 @@
+"""The help of commands: words that stand for values, and rare options only on demand."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+#: Shows what else is hidden: rare options and commands.
+HELP_ALL = "--help-all"
+HELP_NAMES = ["-h", "--help"]
+#: Of a pair of names with a longer first one only the second, which changes something, is shown.
+_LONGEST = 20
+#: What stands for a value by its type, where an option does not say it.
+_WORDS = {int: "N", float: "NUMBER", Path: "FILE", str: "TEXT"}
+
+
+def hide_rare(command: Any, *, show: bool) -> None:
+    """Say in the help of a command that it is not all, or show all, in those below it, too."""
+    below = [*getattr(command, "commands", {}).values()]
+    if rare := [one for one in (*command.params, *below) if one.hidden]:
+        command.epilog = None if show else f"{HELP_ALL} shows rare options and commands, too."
+    for one in rare:
+        one.hidden = not show
+    for one in below:
+        hide_rare(one, show=show)
+
+
+def name_values(command: Any) -> None:
+    """Let a word stand for the value of each option, and none for that of a flag or an argument."""
+    for parameter in command.params:
+        if parameter.param_type_name == "argument":
+            # Its name stands there already.
+            parameter.display_type_rich = _nothing
+        else:
+            if parameter.metavar is None:
+                parameter.metavar = "" if parameter.is_flag else _word(parameter)
+            _say_default(parameter)
+    pairs = [option for option in command.params if option.secondary_opts]
+    if long := [option for option in pairs if len(option.opts[0]) > _LONGEST]:
+        command.format_help = partial(_without_first_names, long, command.format_help)
+    # Typer makes this option when it is first asked for, and keeps it.
+    context = command.context_class(command, help_option_names=HELP_NAMES)
+    if option := command.get_help_option(context):
+        option.metavar = ""
+    for below in getattr(command, "commands", {}).values():
+        name_values(below)
+
+
+def _without_first_names(options: list[Any], format_help: Any, *arguments: Any) -> None:
+    """Write the help, in which these options have their second names only."""
+    names = [option.opts for option in options]
+    for option in options:
+        option.opts = []
+    format_help(*arguments)
+    for option, given in zip(options, names, strict=True):
+        option.opts = given
+
+
+def _say_default(option: Any) -> None:
+    """Put the default behind the help, where typer would give it a line of its own."""
+    value = option.default
+    if isinstance(value, str | int | float) and not isinstance(value, bool) and not option.required:
+        option.help, option.show_default = f"{option.help} [{value}]", False
+
+
+def _nothing(ctx: Any) -> str:  # noqa: ARG001
+    return ""
+
+
+def _word(option: Any) -> str:
+    kind = option.type_descriptor.annotation
+    kind = next(iter(get_args(kind)), kind) if get_origin(kind) is list else kind
+    if get_origin(kind) is Literal:
+        return "|".join(get_args(kind))
+    return _WORDS.get(kind, "TEXT")

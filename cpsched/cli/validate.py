@@ -1,0 +1,160 @@
+"""``cpsched validate``: how closely a simulation reproduces what a log recorded."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cpsched.cli.heading import width
+from cpsched.cli.log_study import say_what_is_assumed, study_of_log
+from cpsched.cli.options import (
+    AsJson,
+    MeasuredRuns,
+    StudyFolder,
+    Workers,
+    WorkloadFile,
+    grouped,
+    moment,
+)
+from cpsched.cli.output import echo, escaped, print_json
+from cpsched.cli.progress import study_bars
+from cpsched.util.words import counted, duration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cpsched.metrics.validation import WaitErrors
+    from cpsched.study.validation.errors import Validation
+    from cpsched.study.validation.validate import ValidationResult
+    from cpsched.util.tables import Table
+
+#: How many groups of a kind a table shows.
+_MOST = 8
+
+
+@grouped
+def command(
+    log: WorkloadFile,
+    out: Annotated[Path, StudyFolder],
+    examples: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Jobs that differ most, explained.",
+            metavar="N",
+        ),
+    ] = 3,
+    repeat: Annotated[
+        int,
+        typer.Option(min=1, help="Simulations, all but one with moved submits.", metavar="N"),
+    ] = 3,
+    workers: Workers = 1,
+    force: Annotated[bool, typer.Option("--force", help="Repeat runs that exist already.")] = False,
+    *,
+    runs: MeasuredRuns,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Simulate a log, and compare every start with the recorded one.
+
+    Any log with recorded starts will do (SWF, PBS, sacct), under any dispatcher. --slurm-policy is
+    for what a site's own Slurm decides.
+
+    The controller's lag from a decision to a start is taken from jobs that start at once.
+    """
+    from cpsched.forecast import why_in_log
+    from cpsched.logs.sacct.reasons import reasons_of
+    from cpsched.study.validation.downtime import downtime_sentence, downtimes
+    from cpsched.study.validation.files import write_files
+    from cpsched.study.validation.validate import validate
+
+    study = study_of_log(log, runs, once=("systems", "dispatchers", "predictors"), seeds=repeat)
+    if not as_json:
+        say_what_is_assumed(study)
+    with study_bars() as display:
+        checked = validate(
+            study,
+            out,
+            start=moment("--measure-from", runs.measure_from),
+            examples=examples,
+            jobs=workers,
+            explain=lambda fitted, **asked: why_in_log(fitted, **asked).summary,
+            display=display,
+            reasons=reasons_of(log),
+            again=force,
+        )
+    files = write_files(checked, out)
+    if as_json:
+        print_json("validation", json.loads(files[0].read_text(encoding="utf-8")))
+        return
+    for line in _lines(checked):
+        echo(line)
+    down = downtimes(checked.schedule)
+    if down and study.settings.outages == "none":
+        table = escaped(str(out / "validation-outages.csv"))
+        echo(f"{downtime_sentence(down)} Then: --outages table:file={table}")
+    for one in checked.differences:
+        echo(f"\n{escaped(one.title)}\n  simulation: {escaped(one.simulated)}")
+        echo(f"  record:     {escaped(one.recorded)}")
+    echo(f"\nFiles: {', '.join(escaped(str(path)) for path in files)}")
+
+
+def _lines(checked: ValidationResult) -> Iterator[str]:
+    from cpsched.report.outcomes import lines_of_run
+    from cpsched.study.validation.files import statement
+
+    whole = checked.validation
+    starts = whole.overall.jobs
+    again = f" ({starts:,} attempts)" if starts > whole.jobs else ""
+    yield f"{counted(whole.jobs, 'job')}{again} with a recorded start"
+    for reason, number in whole.left_out.items():
+        yield f"left out: {counted(number, 'job')} {reason}"
+    yield from lines_of_run(checked.summary)
+    yield ""
+    yield from map(escaped, statement(whole, checked.repeats))
+    yield ""
+    yield _groups(whole).text(width=width())
+    there = Counter(kind for kind, _, _ in whole.groups)
+    if cut := [f"{kind} ({of})" for kind, of in there.items() if of > _MOST]:
+        yield f"Shown are the {_MOST} largest groups of {', '.join(cut)}; validation.json has all."
+    yield ""
+    yield f"From a decision to a start: {checked.lag} s, the median of jobs that start at once."
+
+
+def _groups(whole: Validation) -> Table:
+    from cpsched.util.tables import Column, Table
+
+    shown: dict[str, int] = {}
+    rows: list[tuple[str, str, WaitErrors]] = [("all", "all", whole.overall)]
+    for kind, name, one in whole.groups:
+        shown[kind] = shown.get(kind, 0) + 1
+        if shown[kind] <= _MOST:
+            rows.append((kind, name, one))
+
+    def times(header: str, name: str) -> Column:
+        seconds = tuple(float(getattr(one, name)) for _, _, one in rows)
+        return Column(header, "", tuple(duration(round(one)) for one in seconds), sorted_by=seconds)
+
+    shares = zip(*(one.within for _, _, one in rows), strict=True)
+    named = ("within 1 min", "within 10 min", "within 1 h")
+    return Table(
+        "",
+        (
+            Column("kind", "", tuple(kind for kind, _, _ in rows)),
+            Column("group", "", tuple(name for _, name, _ in rows)),
+            Column("jobs", "", tuple(one.jobs for _, _, one in rows)),
+            times("recorded mean wait", "recorded"),
+            times("simulated mean wait", "simulated"),
+            times("median error", "median_error"),
+            times("p90 error", "p90_error"),
+            *(
+                Column(header, "%", tuple(100 * share for share in of), 1)
+                for header, of in zip(named, shares, strict=True)
+            ),
+            Column("rank correlation", "", tuple(one.rank for _, _, one in rows), 2),
+        ),
+    )

@@ -1,0 +1,310 @@
+"""
+CPH, the hybrid of constraint programming and list scheduling (Remediani 2017, section 4.2).
+
+*When*: start variables on the machine as one pool, one cumulative constraint per resource kind
+(eqs. 4.7, 4.8 and, aggregated, 4.11). *Where*: the jobs planned for now are mapped to nodes in
+order of the search priority; those that find none are postponed to the next decision.
+
+The thesis starts what is planned for now and nothing else, so what the plan keeps free for later is
+idle until then. ``fill`` says what may use it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cpsched.cp import cpsat, stats
+from cpsched.cp.constraint import caps_of
+from cpsched.cp.dispatcher import PlanningDispatcher
+from cpsched.cp.objective import add_starts
+from cpsched.cp.pool import PoolProblem, add_pool, pool_of
+from cpsched.cp.solve import BuiltModel
+from cpsched.dispatch.backlog import OVERDUE
+from cpsched.dispatch.passes import decision_of, easy_pass, frozen, start_in_order
+from cpsched.dispatch.priority import Wsept, check_overdue
+from cpsched.dispatch.shadow import PREDICTED, REQUESTED
+from cpsched.errors import check_choice
+from cpsched.model.decision import Decision, PlannedStarts, Start
+from cpsched.model.jobtable import JobTable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cpsched.cp.objective import Objective
+    from cpsched.cp.pool import Limit
+    from cpsched.cp.solve import Candidate
+    from cpsched.dispatch.contract import Reservation
+    from cpsched.model.system import System
+    from cpsched.model.view import View
+    from cpsched.util.types import BoolArray, IntArray
+
+WINDOW = 100
+LIMIT = 0.0003
+#: What starts besides what is planned for now: nothing; by priority, all that finds nodes; or, in
+#: that order, what EASY lets start.
+NOTHING_ELSE, ANY, EASY = FILLS = ("none", "any", "easy")
+
+
+class CpPool(PlanningDispatcher[PoolProblem]):
+    """
+    Hybrid constraint programming: plan on the machine as one pool, then map to nodes.
+
+    Parameters
+    ----------
+    search, objective, window, limit, allocator
+        As for :class:`~cpsched.cp.dispatcher.PlanningDispatcher`. Jobs are mapped to nodes in
+        order of the search, too.
+    fill
+        What starts besides: ``none``, as in the thesis; ``any``: after what is planned for now, all
+        that finds nodes, by priority; ``easy``: EASY's pass in that order, with a reservation for
+        the first that finds none.
+    estimate
+        Which runtimes that reservation is made of, with ``easy``; see
+        :class:`~cpsched.dispatch.shadow.ReservationView`.
+    constraint
+        Rules of a site that no decision breaks, with ``and`` between them, such as ``core per user
+        at most 64 and jobs of queue debug at most 4``.
+    overdue
+        With ``search=wsept``, as for :class:`~cpsched.dispatch.priority.Wsept`: such jobs come
+        before those planned for now.
+    """
+
+    name = "cp-pool"
+    family = "constraint programming, after Remediani 2017"
+    good_for = "rules of a site (constraint) with short waits; cph-0 to cph-3 are the thesis's"
+    goes_wrong_when = "computing time is limited: easy-plan is as good without the solver"
+
+    def __init__(
+        self,
+        search: str = Wsept.name,
+        objective: str | Objective = Wsept.name,
+        window: int | None = WINDOW,
+        limit: float | None = LIMIT,
+        allocator: str = "first-fit",
+        fill: str = EASY,
+        estimate: str = REQUESTED,
+        constraint: str | None = None,
+        overdue: float | None = OVERDUE,
+    ) -> None:
+        check_choice("fill", fill, FILLS)
+        check_overdue(overdue)
+        estimate = estimate if fill == EASY else PREDICTED
+        super().__init__(search, objective, window, limit, allocator, estimate)
+        if isinstance(self.priority, Wsept):
+            self.priority.overdue = overdue
+        self.fill = fill
+        self.fills = fill != NOTHING_ELSE
+        #: The second for which the last plan had each job, by handle.
+        self._last: dict[int, int] = {}
+        self._caps = caps_of(constraint)
+        #: What the last decision was about, and the decision.
+        self._decided: tuple[View, Decision] | None = None
+
+    def reset(self, system: System, seed: int) -> None:
+        """Prepare for a system."""
+        super().reset(system, seed)
+        self._last = {}
+        for cap in self._caps:
+            cap.check(system.resources, system.queues)
+
+    def state(self) -> Mapping[str, Any]:
+        """Return what has been learnt, and the last plan."""
+        planned = np.array(list(self._last.items()), dtype=np.int64).reshape(-1, 2)
+        return {**super().state(), "planned": planned}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Restore what :meth:`state` returned."""
+        super().restore(state)
+        self._last = dict(np.asarray(state["planned"]).tolist())
+
+    def choose(self, view: View) -> Decision:
+        """Plan, and keep the decision for what may be asked about it."""
+        decision = super().choose(view)
+        self._decided = view, decision
+        return decision
+
+    def wait_note(self, row: int) -> str:
+        """Return the rule of the site that holds a job, with what is in use and asked for."""
+        if self._decided is None:
+            return ""
+        view, decision = self._decided
+        handles = [action.handle for action in decision.actions if isinstance(action, Start)]
+        starting = view.waiting.rows[np.isin(view.waiting.handle, handles)]
+        jobs = JobTable(view.waiting.store, frozen(np.append(starting, row)))
+        for cap in self._caps:
+            for limit in cap.limits(view, jobs, self.allocator):
+                used = int(limit.allocated.sum() + limit.demand[:-1].sum())
+                requested = int(limit.demand[-1])
+                if requested and used + requested > limit.capacity:
+                    return f"rule '{cap.text}': {used:,} in use, it asks for {requested:,}"
+        return ""
+
+    def own_limits(self, view: View, jobs: JobTable) -> Sequence[Limit]:
+        """Return limits on waiting jobs other than resources; subclasses may have others."""
+        return [limit for cap in self._caps for limit in cap.limits(view, jobs, self.allocator)]
+
+    def reservations(self, view: View, decision: Decision) -> Sequence[Reservation]:
+        """
+        Return what is kept for jobs planned for later, nothing for those that found no nodes.
+
+        Where all that finds nodes may start, that is what EASY's pass has reserved.
+        """
+        planned = super().reservations(view, decision)
+        if self.fills:
+            return [reservation for reservation in planned if reservation.nodes is not None]
+        return [reservation for reservation in planned if reservation.start > view.now]
+
+    def _fits_now(self, view: View, jobs: JobTable) -> BoolArray:
+        fits = super()._fits_now(view, jobs)
+        for limit in self.own_limits(view, jobs):
+            fits &= limit.demand <= limit.free
+        return fits
+
+    def _may_start_together(self, view: View, jobs: JobTable) -> bool:
+        return all(limit.demand.sum() <= limit.free for limit in self.own_limits(view, jobs))
+
+    def problem(self, view: View, jobs: JobTable) -> PoolProblem:
+        """Return the jobs and the machine as one pool."""
+        objective = self.objective
+        return pool_of(
+            view,
+            jobs,
+            objective.divisors(jobs, view.now),
+            objective.durations(jobs),
+            self.allocator,
+            self.own_limits(view, jobs),
+        )
+
+    def model(self, problem: PoolProblem) -> BuiltModel:
+        """Build the relaxed model: s_i in [earliest, latest], one cumulative per binding kind."""
+        bounds, duration = problem.delay.bounds, problem.duration.tolist()
+        model = cpsat.new_model(self.name)
+        start = add_starts(model, bounds, problem.jobs.handle)
+        # Once no job starts any more, free capacity only grows.
+        near = problem.times <= bounds.last
+        exact = add_pool(
+            model,
+            start,
+            duration,
+            problem.demand,
+            problem.times[near],
+            problem.level[near],
+            bounds.end(duration),
+        )
+        if self.fills:
+            cpsat.add_ascending(model, start, problem.alike.tolist())
+        value = problem.delay.add(model, start)
+        cpsat.add_hints(model, start, problem.listed.starts.tolist())
+        if self.limits.fixed_search:
+            cpsat.decide_in_order(model, start)
+        return BuiltModel(model=model, value=value, start=tuple(start), exact=exact)
+
+    def answer(self, view: View, problem: PoolProblem) -> tuple[Candidate, dict[str, float]]:
+        """
+        Plan, from the last plan on where it fills.
+
+        The thesis plans each time anew.
+        """
+        if not self.fills:
+            return super().answer(view, problem)
+        begun = problem.improved(self._last)
+        solution, numbers = super().answer(view, begun)
+        starts = (view.now + solution.starts).tolist()
+        self._last = dict(zip(problem.jobs.handle.tolist(), starts, strict=True))
+        return solution, {**numbers, stats.LAST_ORDER_KEPT: int(begun is not problem)}
+
+    def decision(
+        self, view: View, problem: PoolProblem, solution: Candidate, numbers: dict[str, float]
+    ) -> Decision:
+        """Map what starts now to nodes, in order of priority; fill what is left."""
+        planned, jobs = solution.starts, problem.jobs
+        if self.fill == NOTHING_ELSE:
+            rows = frozen(jobs.rows[planned == 0])
+            decision = start_in_order(view, rows, self.allocator, stop=False)
+        else:
+            decision = self._filled(view, jobs, planned)
+        started = [action.handle for action in decision.actions]
+        waits = ~np.isin(jobs.handle, started)
+        later = (view.now + planned[waits]).tolist()
+        starts = dict(zip(jobs.handle[waits].tolist(), later, strict=True))
+        head = decision.planned_starts
+        if head is not None:
+            starts.update(zip(head.handle, head.start, strict=True))
+        return decision._replace(
+            planned_starts=PlannedStarts(
+                list(starts), list(starts.values()), {} if head is None else head.nodes
+            ),
+            stats={
+                **numbers,
+                stats.POSTPONED: int((waits & (planned == 0)).sum()),
+                stats.FILLED: len(started) - int((~waits & (planned == 0)).sum()),
+            },
+        )
+
+    def _filled(self, view: View, jobs: JobTable, planned: IntArray) -> Decision:
+        """
+        Start overdue jobs, those planned for now, and others by priority.
+
+        Not by their planned starts: then the reservation is of the job that waits the shortest by
+        the plan, and the urgent ones that are planned for later wait for longer still.
+        """
+        ranked = view.waiting.rows[self.priority.order(view.waiting, view.now)]
+        late = self.priority.late(JobTable(view.waiting.store, ranked))
+        after = np.where(late, 0, 1 + ~np.isin(ranked, jobs.rows[planned == 0]))
+        rows = ranked[np.argsort(after, kind="stable")]
+        rows = frozen(rows[self._within_limits(view, rows)])
+        if self.fill == ANY:
+            return start_in_order(view, rows, self.allocator, stop=False)
+        packed = easy_pass(self.reserving.view(view), rows, rows, self.allocator)
+        return decision_of(view, packed)
+
+    def _within_limits(self, view: View, rows: IntArray) -> BoolArray:
+        """Return which jobs keep to all limits of one's own if those before them start, too."""
+        within = np.ones(len(rows), dtype=np.bool_)
+        for limit in self.own_limits(view, JobTable(view.waiting.store, rows)):
+            left = limit.free
+            for at in np.flatnonzero(within):
+                if limit.demand[at] > left:
+                    within[at] = False
+                else:
+                    left -= int(limit.demand[at])
+        return within
+
+
+class EasyPlan(CpPool):
+    """
+    EASY by WSEPT that begins with what a plan by likely runtimes starts now: CpPool without solver.
+
+    EASY keeps the first job's nodes free for as long as others have requested. The plan reserves
+    for all jobs, by how long they are likely to run, so that more of them start in time.
+
+    Parameters
+    ----------
+    window, allocator, fill, estimate, constraint, overdue
+        As for :class:`CpPool`.
+    """
+
+    name = "easy-plan"
+    good_for = "requested times: short waits, at two to three times EASY by WSEPT's computing"
+    goes_wrong_when = "runtimes are known (plan is better then), or the longest waits matter most"
+
+    def __init__(
+        self,
+        window: int | None = WINDOW,
+        allocator: str = "first-fit",
+        fill: str = EASY,
+        estimate: str = REQUESTED,
+        constraint: str | None = None,
+        overdue: float | None = OVERDUE,
+    ) -> None:
+        super().__init__(
+            window=window,
+            limit=None,
+            allocator=allocator,
+            fill=fill,
+            estimate=estimate,
+            constraint=constraint,
+            overdue=overdue,
+        )

@@ -1,0 +1,152 @@
+"""
+Try runs: a job with a long request that may be short first runs for at most a few minutes.
+
+Most of the cost of waiting falls on jobs that ask for hours and end within a minute, and nothing
+known at submit identifies them. A short run does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cpsched.dispatch.priority import FifoOrder
+from cpsched.dispatch.shadow import TIMES, Shadow
+from cpsched.dispatch.wrapper import Wrapper
+from cpsched.errors import check_least, check_range
+from cpsched.model import columns as c
+from cpsched.model.decision import Decision, Requeue, Start
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cpsched.model.system import System
+    from cpsched.model.view import View
+    from cpsched.util.types import BoolArray
+
+#: Statistics: starts that are tries, and tries that were cut short.
+TRIED, CUT = "tried", "tries_cut_short"
+
+
+class Speculative(Wrapper):
+    """
+    Wraps another dispatcher, which at first sees long restartable jobs as short ones.
+
+    It sees such a job with a request of ``seconds``. If the job has not ended by then, it is
+    requeued at its place and from then on has its own request.
+
+    Parameters
+    ----------
+    dispatcher
+        The wrapped dispatcher.
+    seconds
+        How long a try lasts.
+    least
+        Requested time in seconds from which on a job is tried; shorter ones start normally.
+    share
+        The largest share of the machine of a tried job. Making room for a wide job is expensive,
+        and a try that is cut short needs it twice.
+    """
+
+    name = "speculative"
+    family = "around another dispatcher"
+    good_for = "jobs may be killed and restarted, and many that ask for hours end within minutes"
+    goes_wrong_when = "restarting is expensive, or runtimes are known: tried jobs run twice"
+    works_with = "restarts"
+
+    def __init__(
+        self,
+        dispatcher: str = "easy-wsept",
+        seconds: int = 300,
+        least: int = 3600,
+        share: float = 0.15,
+    ) -> None:
+        super().__init__(dispatcher)
+        # Tries end whether a job waits or not.
+        self.acts_when_idle = True
+        check_least("seconds", seconds, 1)
+        check_least("least", least, seconds + 1)
+        check_range("share", share, 0, 1)
+        self._seconds, self._least, self._share = seconds, least, share
+        self._sizes = FifoOrder()
+        self._shadow = Shadow()
+        #: When tries that run are over, by handle.
+        self._tries: dict[int, int] = {}
+
+    def reset(self, system: System, seed: int) -> None:
+        """Prepare for a system."""
+        super().reset(system, seed)
+        self._sizes.reset(system)
+        self._max_taken = self._share * system.total
+        self._tries = {}
+
+    def decide(self, view: View) -> Decision:
+        """Queue the tries again that are over, or ask the other dispatcher."""
+        self._tries = {
+            handle: self._tries[handle]
+            for handle in view.running.handle.tolist()
+            if handle in self._tries
+        }
+        over = [handle for handle, second in self._tries.items() if second <= view.now]
+        if over:
+            # What they release is free at the next call, in the same second.
+            return Decision([Requeue(handle) for handle in over], stats={CUT: len(over)})
+        to_try = self._to_try(view)
+        decision = self.inner.decide(self._with_tries(view, to_try))
+        tried = set(view.waiting.handle[to_try].tolist())
+        new = [
+            action.handle
+            for action in decision.actions
+            if isinstance(action, Start) and action.handle in tried
+        ]
+        self._tries |= dict.fromkeys(new, view.now + self._seconds)
+        again = [*self._tries.values()]
+        if decision.again_at is not None:
+            again.append(decision.again_at)
+        return decision._replace(
+            again_at=min(again) if again else None, stats={**decision.stats, TRIED: len(new)}
+        )
+
+    def shown(self, view: View) -> View:
+        """Return the view in which tries are all that jobs ask for."""
+        return self._with_tries(view, self._to_try(view))
+
+    def _with_tries(self, view: View, to_try: BoolArray) -> View:
+        """Return the view in which the jobs to be tried, and tries that run, ask for no more."""
+        jobs, running = view.waiting, view.running
+        try_ends = np.array(
+            [self._tries.get(handle, 0) for handle in running.handle.tolist()], np.int64
+        )
+        waits, runs = (
+            {
+                column: np.where(tried, np.minimum(values, self._seconds), values)
+                for column in TIMES
+                for values in (table.column(column),)
+            }
+            for table, tried in ((jobs, to_try), (running, try_ends > 0))
+        )
+        ends = np.where(try_ends > 0, try_ends, running.expected_end)
+        return self._shadow.view(
+            view, waits, {**runs, c.EXPECTED_END: np.maximum(ends, view.now + 1)}
+        )
+
+    def _to_try(self, view: View) -> BoolArray:
+        """Return which waiting jobs would be tried if they started now."""
+        jobs = view.waiting
+        chosen: BoolArray = (
+            (jobs.restartable != 0) & (jobs.attempts == 0) & (jobs.requested_time >= self._least)
+        )
+        if self._share < 1 and chosen.any():
+            chosen &= (self._sizes.taken(jobs) <= self._max_taken).all(axis=1)
+        return chosen
+
+    def state(self) -> Mapping[str, Any]:
+        """Return the tries that run."""
+        tries = np.array(sorted(self._tries.items()), dtype=np.int64).reshape(-1, 2)
+        return {**super().state(), "tries": tries}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Restore what :meth:`state` returned."""
+        super().restore(state)
+        self._tries = {int(handle): int(second) for handle, second in state["tries"].tolist()}

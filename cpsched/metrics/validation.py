@@ -1,0 +1,185 @@
+"""
+How closely simulated waits are those that a log recorded, in numbers and in a word.
+
+``cpsched validate`` and the answers of ``cpsched what-if`` have their verdict from here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from cpsched.metrics.waits import began, held, recorded_wait
+from cpsched.model.schedule import JobOutcome
+from cpsched.util.types import MISSING
+
+if TYPE_CHECKING:
+    from cpsched.model.schedule import Schedule
+    from cpsched.util.types import BoolArray, FloatArray, IntArray
+
+#: Errors up to these many seconds are counted: a minute, ten minutes, an hour.
+WITHIN = (60, 600, 3600)
+#: Longest recorded wait of an immediate start, seconds: such waits are the controller's lag.
+AT_ONCE = 120
+#: Of waits that are reproduced closely, roughly: the share of the mean wait that the bias may be,
+#: and the least rank correlation, or the least share of starts within ten minutes.
+_CLOSE, _ROUGH = (0.05, 0.9, 0.95), (0.2, 0.7, 0.8)
+#: A mean wait below this many seconds is compared with this value: a minute does not matter.
+SHORTEST = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitErrors:
+    """
+    How closely the waits of some jobs are reproduced; seconds.
+
+    Attributes
+    ----------
+    recorded, simulated
+        Mean waits, from submit to first start (:mod:`cpsched.metrics.waits`).
+    held
+        The mean part of both that passes before a job may start. It cannot be wrong, so that
+        ``rank``, ``share`` and ``grade`` leave it out.
+    bias
+        Mean of simulated minus recorded.
+    median_error, mean_error, p90_error
+        Of its absolute values.
+    within
+        Shares of jobs whose start is off by at most :data:`WITHIN`.
+    rank
+        Spearman's rank correlation of recorded and simulated waits without the held part; None
+        where one is constant.
+    missing
+        Jobs with a recorded start that can never start in the simulation; not among ``jobs``.
+        ``within`` counts them as far off.
+    """
+
+    jobs: int
+    recorded: float
+    simulated: float
+    held: float
+    bias: float
+    median_error: float
+    mean_error: float
+    p90_error: float
+    within: tuple[float, ...]
+    rank: float | None
+    missing: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        recorded: IntArray,
+        simulated: IntArray,
+        held: IntArray | None = None,
+        missing: int = 0,
+    ) -> WaitErrors:
+        """
+        Return it of the waits of some jobs, shape ``(n,)`` each, n at least 1.
+
+        ``held`` is the part of each wait before the job may start, none by default.
+        """
+        before = np.zeros_like(recorded) if held is None else held
+        error = simulated - recorded
+        jobs = len(error) + missing
+        off = np.abs(error)
+        return cls(
+            jobs=len(off),
+            recorded=float(recorded.mean()),
+            simulated=float(simulated.mean()),
+            held=float(before.mean()),
+            bias=float(error.mean()),
+            median_error=float(np.median(off)),
+            mean_error=float(off.mean()),
+            p90_error=float(np.quantile(off, 0.9)),
+            within=tuple(float((off <= limit).sum() / jobs) for limit in WITHIN),
+            rank=_rank_correlation(recorded - before, simulated - before),
+            missing=missing,
+        )
+
+    @property
+    def share(self) -> float | None:
+        """The bias as a share of the recorded wait without the held part; None where that is 0."""
+        free = self.recorded - self.held
+        return self.bias / free if free > 0 else None
+
+    @property
+    def grade(self) -> str:
+        """
+        ``closely``, ``roughly`` or ``not``: by the bias, and by the order of jobs or starts.
+
+        Of ``closely`` at most a twentieth of the jobs never start, of ``roughly`` a fifth.
+        """
+        off = abs(self.bias) / max(self.recorded - self.held, SHORTEST)
+        # If almost no job waits, there is no order to be reproduced.
+        rank = 1.0 if self.rank is None else self.rank
+        lost = self.missing / (self.jobs + self.missing)
+        for word, (bias, least, near) in (("closely", _CLOSE), ("roughly", _ROUGH)):
+            if lost > 1 - near:
+                continue
+            if off <= bias and (rank >= least or self.within[1] >= near):
+                return word
+        return "not"
+
+
+def _rank_correlation(first: IntArray, second: IntArray) -> float | None:
+    if not (np.ptp(first) and np.ptp(second)):
+        return None
+    return float(np.corrcoef(_ranks(first), _ranks(second))[0, 1])
+
+
+def _ranks(values: IntArray) -> FloatArray:
+    """Return ranks from 1 on, of equal values their mean, as SciPy's, which is slow to import."""
+    _, which, times = np.unique(values, return_inverse=True, return_counts=True)
+    ranks: FloatArray = (np.cumsum(times) - (times - 1) / 2)[which]
+    return ranks
+
+
+class WaitPairs(NamedTuple):
+    """
+    Rows of the jobs with both starts, and waits in seconds, shape ``(n,)`` each.
+
+    ``held`` is the part of both waits before the job may start; ``missing`` is how many more jobs
+    have a recorded start, and can never start in the simulation.
+    """
+
+    rows: IntArray
+    recorded: IntArray
+    simulated: IntArray
+    held: IntArray
+    lag: int
+    missing: int = 0
+
+    def errors(self, own: BoolArray | IntArray | None = None) -> WaitErrors:
+        """Return how closely the waits of some of the jobs are reproduced, or of all."""
+        rows, missing = (slice(None), self.missing) if own is None else (own, 0)
+        return WaitErrors.of(self.recorded[rows], self.simulated[rows], self.held[rows], missing)
+
+
+def wait_pairs(schedule: Schedule, inside: BoolArray, lag: int | None = None) -> WaitPairs:
+    """
+    Return recorded and simulated waits, both from submit to first start.
+
+    Parameters
+    ----------
+    inside
+        The jobs that count, shape ``(J,)``.
+    lag
+        Seconds that a controller needs from its decision to the start. None: the median time that
+        jobs waited in the record after they could start, of those that start at that second in the
+        simulation and within :data:`AT_ONCE` of it in the record; 0 where there are none.
+    """
+    workload = schedule.workload
+    known, started = workload.recorded_start != MISSING, schedule.start != MISSING
+    rows = np.flatnonzero(inside & known & started)
+    before = held(workload)[rows]
+    recorded = recorded_wait(workload)[rows]
+    simulated = (began(schedule) - workload.submit)[rows]
+    if lag is None:
+        late = recorded - before
+        at_once = late[(simulated == before) & (late <= AT_ONCE)]
+        lag = int(np.median(at_once)) if len(at_once) else 0
+    missing = int((inside & known & (schedule.outcome == JobOutcome.NEVER_STARTED)).sum())
+    return WaitPairs(rows, recorded, simulated + lag, before, lag, missing)

@@ -1,0 +1,182 @@
+"""The logs of a set: which are at hand, and the windows of them that are simulated."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from cpsched.errors import ConfigError
+from cpsched.logs import read as read_log
+from cpsched.logs import write as write_log
+from cpsched.logs.text import opened
+from cpsched.study.inputs import Generated
+from cpsched.util.atomic_files import replacing
+from cpsched.util.resources import path as shipped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from cpsched.util.section import Section
+
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchLog:
+    """
+    A log of a set.
+
+    Attributes
+    ----------
+    name
+        In tables.
+    system
+        The machine.
+    file, sha256, source
+        Of a log that the user brings: its name, the SHA-256 of its unpacked content, and where it
+        is found. Empty for others.
+    rows
+        The window ``[first, end)`` among the log's jobs; None: all of it.
+    bundled
+        Of a log that comes with cpsched: its file.
+    generator, options
+        Of one that is generated.
+    tuned
+        Whether settings of dispatchers that come with cpsched were chosen on other jobs of it.
+    """
+
+    name: str
+    system: str
+    file: str = ""
+    sha256: str = ""
+    source: str = ""
+    rows: tuple[int, int] | None = None
+    bundled: str = ""
+    generator: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    tuned: bool = False
+
+    @classmethod
+    def of(cls, section: Section) -> BenchLog:
+        """Read an entry of a set."""
+        section.expect(*cls.__dataclass_fields__)
+        rows = section.counts("rows") if "rows" in section else ()
+        return cls(
+            **{key: section.text(key, "") for key in ("file", "sha256", "source", "bundled")},
+            name=section.text("name"),
+            system=section.text("system"),
+            generator=section.text("generator", ""),
+            rows=(rows[0], rows[1]) if rows else None,
+            options=section.plain("options") if "options" in section else {},
+            tuned=section.flag("tuned"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogWindow:
+    """
+    The jobs of a log that are simulated, as a file.
+
+    Attributes
+    ----------
+    path
+        The jobs.
+    before
+        The file of the log's earlier jobs, from which may be learnt; None: there are none.
+    """
+
+    log: BenchLog
+    path: Path
+    before: Path | None = None
+
+    @classmethod
+    def of(cls, log: BenchLog, folder: Path) -> Self:
+        """Return the window of a log in a folder, where it may have to be written."""
+        slug = "".join(char if char.isalnum() else "-" for char in log.name.lower())
+        learns = log.rows is not None and log.rows[0] > 0
+        before = folder / f"{slug}-before.parquet" if learns else None
+        return cls(log=log, path=folder / f"{slug}.parquet", before=before)
+
+    def exists(self) -> bool:
+        """Return whether its files are there."""
+        return self.path.exists() and (self.before is None or self.before.exists())
+
+
+def find_logs(logs: Iterable[BenchLog], folders: Iterable[Path]) -> dict[str, Path]:
+    """
+    Return the file of each log that some folder has, packed or not, by the log's name.
+
+    Raises
+    ------
+    ConfigError
+        If a folder cannot be read.
+    """
+    files: dict[str, Path] = {}
+    for folder in folders:
+        try:
+            paths = sorted(folder.iterdir())
+        except OSError as error:
+            raise ConfigError(
+                f"cannot be read: {error.strerror or error}", where=folder, key="--logs"
+            ) from error
+        for path in paths:
+            files.setdefault(path.name.removesuffix(".gz"), path)
+    return {log.name: files[log.file] for log in logs if log.file in files}
+
+
+def write_window(log: BenchLog, path: Path | None, folder: Path) -> LogWindow:
+    """
+    Write the window of a log, and what is before it, to a folder; files that are there stay.
+
+    Parameters
+    ----------
+    path
+        The log's file, for one that the user brings.
+
+    Raises
+    ------
+    ConfigError
+        If the file is not the one of the set.
+    """
+    window = LogWindow.of(log, folder)
+    if window.exists():
+        return window
+    if log.generator:
+        workload = Generated(generator=log.generator, options=tuple(log.options.items())).load()
+    elif log.bundled:
+        workload = read_log(shipped("logs", log.bundled))
+    else:
+        assert path is not None
+        check_content(log, path)
+        workload = read_log(path, skip_bad_lines=True)
+    first, end = log.rows or (0, len(workload))
+    if window.before is not None:
+        with replacing(window.before) as partial:
+            write_log(workload.take(np.arange(first)), partial)
+    with replacing(window.path) as partial:
+        write_log(workload.take(np.arange(first, end)), partial)
+    return window
+
+
+def check_content(log: BenchLog, path: Path) -> None:
+    """Raise a ``ConfigError`` unless a file is the log of the set."""
+    digest = content_sha256(path)
+    if digest != log.sha256:
+        raise ConfigError(
+            f"is another file than {log.name} of the set (SHA-256 of the unpacked log:"
+            f" {digest[:12]}..., must be {log.sha256[:12]}...); get it from {log.source}",
+            where=path,
+        )
+
+
+def content_sha256(path: Path) -> str:
+    """Return the SHA-256 of a log, unpacked if it is packed."""
+    digest = hashlib.sha256()
+    with opened(path) as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()

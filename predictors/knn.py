@@ -1,0 +1,170 @@
+"""Distributions of runtimes: those of the user's jobs and of similar jobs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cpsched.dispatch.runtime_distribution import RuntimeHistory, facts_of
+from cpsched.kernels.compiling import kernel
+from cpsched.model.prediction import HORIZONS, LEVELS, Outcome, Prediction, RuntimePredictor
+from predictors.job_records import JobReader
+from predictors.remembered import LIMIT, Remembered
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cpsched.model.jobtable import JobTable
+    from cpsched.model.system import System
+    from cpsched.util.types import FloatArray, IntArray
+    from predictors.job_records import JobRecord
+
+_HORIZONS = np.array(HORIZONS, dtype=np.int64)
+_LEVELS = np.array(LEVELS)
+#: Runtimes below this many seconds count as this in the bounded slowdown.
+_TAU = 10
+#: A job that asks for no more than the first horizon may end anywhere in it: so much of its
+#: distribution lies at so many points (a likely runtime weighs about 1 / 10).
+_ANYWHERE, _POINTS = 0.1, 6
+#: What rounding may add to a sum of weights.
+_ROUNDING = 1e-9
+
+
+class Knn(RuntimePredictor):
+    """
+    Predicts how a job's runtime is distributed, by what the jobs most like it ran.
+
+    The likely runtimes of ``wsept`` (:mod:`cpsched.kernels.likely`), of which
+    nothing was predicted, as a predictor. Order is by the distribution, plan and bound are the
+    requested time.
+
+    Parameters
+    ----------
+    limit
+        Users remembered; the one longest without an ended job is forgotten first.
+    """
+
+    name = "knn"
+
+    def __init__(self, limit: int = LIMIT) -> None:
+        self._reader = JobReader()
+        self._limit = limit
+        #: Numbers of users in the history.
+        self._users: Remembered[int] = Remembered(limit)
+        self._history = RuntimeHistory()
+
+    def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
+        """Forget all jobs."""
+        self._users.clear()
+        self._history = RuntimeHistory()
+
+    def observe(self, jobs: JobTable, outcome: Outcome, now: int) -> None:  # noqa: ARG002
+        """Remember the runtimes, of jobs that failed too."""
+        for job, runtime in zip(self._reader.read(jobs), outcome.runtime.tolist(), strict=True):
+            [facts] = _facts([job], [self._number(job.user)]).tolist()
+            self._history.learn(facts, max(runtime, 1))
+
+    def _number(self, user: str | None) -> int:
+        """Return the number of a user of whom a job has ended, one that is forgotten in need."""
+        if user is None:
+            return -1
+        number = self._users.get(user)
+        if number is None:
+            number = len(self._users)
+            if number == self._limit:
+                _, number = self._users.popitem(last=False)
+                self._history.forget_user(number)
+        self._users.put(user, number)
+        return number
+
+    def predict(self, jobs: JobTable, now: int) -> Prediction:  # noqa: ARG002
+        """Return the distribution of each job."""
+        read, requested = self._reader.read(jobs), jobs.requested_time
+        numbers = [-1 if job.user is None else self._users.get(job.user, -1) for job in read]
+        runtime, weight, _ = self._history.distribution(_facts(read, numbers))
+        quantiles, chances, typical = distributions(runtime, weight, requested)
+        ranking = np.rint(typical).astype(np.int64)
+        return Prediction(ranking, requested, requested, quantiles, chances)
+
+    def state(self) -> Mapping[str, Any]:
+        """Return what is remembered."""
+        return {"history": self._history.state(), "numbers": self._users.dump()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Restore what :meth:`state` returned."""
+        self._history.restore(state["history"])
+        self._users.take(state["numbers"], int)
+
+
+def _facts(jobs: Sequence[JobRecord], users: list[int]) -> FloatArray:
+    limit = np.array([job.requested_time for job in jobs], dtype=np.int64)
+    cores = np.array([job.units * job.needs[0] for job in jobs], dtype=np.int64)
+    return facts_of(np.array(users, dtype=np.int64), limit, limit, cores)
+
+
+def distributions(
+    runtime: FloatArray, weight: FloatArray, requested_time: IntArray
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    """
+    Return quantiles and chances of n jobs, and runtimes to rank them by.
+
+    Parameters
+    ----------
+    runtime, weight
+        Likely runtimes and how much each counts, at least one more than 0, shape ``(n, K)``.
+    requested_time
+        Shape ``(n,)``; no runtime is above.
+
+    Returns
+    -------
+    quantiles, chances, typical
+        As in :class:`~cpsched.model.prediction.Prediction`; and ``sqrt(E[r] / E[1 / max(r, 10)])``,
+        shape ``(n,)``: the rule of Smith (1956) for the bounded slowdown.
+    """
+    num = len(runtime)
+    quantiles = np.empty((num, len(LEVELS)), dtype=np.int64)
+    chances = np.empty((num, len(HORIZONS)))
+    typical = np.empty(num)
+    limit = np.maximum(requested_time, 1)
+    _distribute(runtime, weight, limit, (_HORIZONS, _LEVELS), (quantiles, chances, typical))
+    return quantiles, chances, typical
+
+
+@kernel
+def _distribute(runtime, weight, limit, points, out):  # type: ignore[no-untyped-def]
+    """Fill distributions of likely runtimes; ``points`` are the horizons and the levels."""
+    (horizons, levels), (quantiles, chances, typical) = points, out
+    num_jobs, num_samples = runtime.shape
+    second, share = np.empty(num_samples + _POINTS), np.empty(num_samples + _POINTS)
+    for job in range(num_jobs):
+        max_runtime = float(limit[job])
+        num = 0
+        for i in range(num_samples):
+            if weight[job, i] > 0.0:
+                second[num], share[num] = (
+                    min(max(runtime[job, i], 1.0), max_runtime),
+                    weight[job, i],
+                )
+                num += 1
+        if limit[job] <= horizons[0]:
+            for point in range(_POINTS):
+                second[num] = np.floor(np.exp(np.log(max_runtime) * (point + 0.5) / _POINTS) + 0.5)
+                share[num] = _ANYWHERE / _POINTS
+                num += 1
+        mean, slope = 0.0, 0.0
+        mass = np.zeros(len(horizons) + 1)
+        for i in range(num):
+            mean += share[i] * second[i]
+            slope += share[i] / max(second[i], _TAU)
+            mass[np.searchsorted(horizons, second[i])] += share[i]
+        total = mass.sum()
+        chances[job] = mass.cumsum()[:-1] / total
+        typical[job] = np.sqrt(mean / slope)
+        order = np.argsort(second[:num])
+        last, below = 0, share[order[0]]
+        for level in range(len(levels)):
+            while last < num - 1 and below < levels[level] * total - _ROUNDING:
+                last += 1
+                below += share[order[last]]
+            quantiles[job, level] = np.int64(second[order[last]])
