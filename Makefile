@@ -60,7 +60,7 @@ docs: $(VENV)/.installed-dev  ## The documentation as a site, in build/docs; eve
 	@echo "file://$(CURDIR)/build/docs/index.html"
 
 tutorials: $(VENV)/.installed-dev  ## Put what commands print now into the tutorials; look at the difference.
-	@CPSCHED_REWRITE=1 $(BIN)/python -m pytest tests/test_tutorial.py
+	@CPSCHED_REWRITE=1 $(BIN)/python -m pytest tests/docs/test_tutorial.py
 	@git diff --stat docs/tutorials
 
 pictures: $(VENV)/.installed-dev  ## The pictures of the README and the gallery, from the demo; takes a minute, and Chromium.

@@ -34,14 +34,8 @@ if TYPE_CHECKING:
 #: The tests that a room's faults must not pass, the likeliest first.
 TESTS = {
     "engine": ["engine", "simulation", "dispatch"],
-    "kernels": [
-        "test_kernels.py",
-        "test_planning_kernel.py",
-        "dispatch",
-        "simulation",
-        "test_costs.py",
-    ],
-    "metrics": ["metrics", "study", "show"],
+    "kernels": ["kernels", "dispatch", "simulation"],
+    "metrics": ["metrics", "study", "report"],
     "verification": ["verification", "simulation"],
 }
 #: Seconds after which a suite has noticed a fault.

@@ -74,3 +74,10 @@ def test_the_development_extra_is_what_tests_import(project):
 def test_only_what_is_used_in_private_has_an_upper_bound(project):
     bounded = [text for text in project["dependencies"] if "<" in text]
     assert _names(bounded) == {"numba"}
+
+
+def test_the_citation_has_the_version_of_the_package():
+    project = (ROOT / "pyproject.toml").read_text()
+    version = re.search(r'^version = "(.+)"', project, re.M)[1]
+    for page in ("CITATION.cff", "docs/cite.md"):
+        assert re.search(rf"version *[:=] *\{{?{re.escape(version)}\b", (ROOT / page).read_text())

@@ -1,11 +1,13 @@
 """The pages and files that our pages, docstrings and comments refer to exist."""
 
 import re
+import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(
     path.relative_to(ROOT).as_posix()
     for pages in (
@@ -21,9 +23,6 @@ SOURCES = sorted(
         "cpsched",
         "predictors",
         "accasim_adapter",
-        "cpsched.batsim",
-        "cpsched.slurm",
-        "cpsched.papers",
         "benchmarks",
         "data",
     )
@@ -102,3 +101,15 @@ def test_every_page_is_reached_from_the_readme():
                 found = (ROOT / page).parent.glob(f"{line}.md")
                 ahead += [target.relative_to(ROOT).as_posix() for target in found]
     assert {page for page in PAGES if page.startswith("docs/")} <= seen
+
+
+def test_pages_that_words_lead_to_exist(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs" / "_ext")
+    pytest.importorskip("sphinx")
+    findable = import_module("findable")
+
+    sys.modules.pop("findable")
+    missing = [page for page in findable.WORDS if not (ROOT / "docs" / f"{page}.md").is_file()]
+    assert missing == []
+    words = ", ".join(findable.WORDS.values()).split(", ")
+    assert len(words) == len(set(words))

@@ -9,7 +9,7 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-FOLDER = Path(__file__).resolve().parents[1] / "examples"
+FOLDER = Path(__file__).resolve().parents[2] / "examples"
 #: A training prints what its seconds suffice for.
 EXAMPLES = sorted(set(FOLDER.glob("*.py")) - {FOLDER / "train_ppo.py"})
 

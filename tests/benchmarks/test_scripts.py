@@ -15,7 +15,7 @@ from cpsched.logs import read as read_log
 from cpsched.systems import load as load_system
 from cpsched.systems.mapping import fit
 
-BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 # Job, submit, wait, run, processors, CPU, used memory, requested processors, time, memory, ...
 JOB = "{} {} 0 {} 2 -1 512 2 {} 1024 1 1 1 1 1 -1 -1 -1\n"

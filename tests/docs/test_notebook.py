@@ -6,7 +6,7 @@ from pathlib import Path
 import matplotlib as mpl
 import pytest
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "tutorials" / "notebook.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "tutorials" / "notebook.md"
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,7 @@ import pytest
 
 from cpsched.cli.main import build
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 #: Every page of the site, and those beside it; with lines of blocks continued after a backslash.
 ALL = sorted(
     path.relative_to(ROOT).as_posix()

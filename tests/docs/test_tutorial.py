@@ -15,7 +15,7 @@ import pytest
 
 from cpsched.cli.main import main
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 RECORDED = ROOT / "tests" / "data" / "slurm" / "22.05.8" / "mixed"
 #: What the reader of a Slurm has.
 SLURM = {file.name.replace("sacct.txt", "jobs.sacct"): file for file in RECORDED.iterdir()}

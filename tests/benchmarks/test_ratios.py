@@ -14,7 +14,7 @@ from cpsched.study.task import tasks_of
 
 pytestmark = pytest.mark.slow
 
-BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
 @pytest.fixture

@@ -357,7 +357,7 @@ def test_the_line_of_a_key_or_of_the_table_it_is_missing_from(place, line):
 def test_documented_example_is_a_machine():
     """The full example of docs/reference/system-files.md, and every shipped machine is listed there."""
     text = (
-        Path(__file__).resolve().parents[1] / "docs" / "reference" / "system-files.md"
+        Path(__file__).resolve().parents[2] / "docs" / "reference" / "system-files.md"
     ).read_text("utf-8")
     example = text.split("```toml\n")[1].split("```")[0]
     system = systems.parse(example)

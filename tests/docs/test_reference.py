@@ -10,7 +10,7 @@ import pytest
 import cpsched
 from cpsched.util import resources
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "run-folder.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "run-folder.md"
 #: Columns that a run has only if something of the kind happened.
 SOMETIMES = {"leaving", "known"}
 
