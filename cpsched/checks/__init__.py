@@ -57,8 +57,11 @@ if TYPE_CHECKING:
     Starts = list[tuple[int, int, tuple[int, ...], tuple[int, ...]]]
 
 _SEED = 42
-#: Shares of the log after which the future is changed, or the state saved.
-_POSITIONS = (0.1, 0.5, 0.8)
+#: Shares of the submits after which the future is changed: of those who know it, about one in two
+#: decides otherwise for each.
+_FUTURES = (0.05, 0.2, 0.4, 0.75, 0.9)
+#: Shares of the submits at which the state is saved.
+_SAVED = (0.1, 0.5, 0.8)
 #: One of this many decisions is explained.
 _EXPLAINED = 10
 
@@ -132,7 +135,7 @@ def check_knows_no_future(make: Maker) -> None:
     simulation = _Simulation(make(), fitted)
     schedule = simulation.run()
     submit = fitted.workload.submit
-    for position in _POSITIONS:
+    for position in _FUTURES:
         until = int(submit[int(position * len(submit))])
         other = _Simulation(
             make(), other_future(fitted, schedule.start, schedule.end, until, moved=moved(schedule))
@@ -176,7 +179,7 @@ def check_survives_saving(make: Maker) -> None:
     uninterrupted = _Simulation(make(), fitted)
     uninterrupted.run()
     submit = fitted.workload.submit
-    for position in _POSITIONS:
+    for position in _SAVED:
         until = int(submit[int(position * len(submit))])
         first = _Simulation(make(), fitted)
         first.simulator.run(until=until)

@@ -20,15 +20,15 @@ from cpsched.checks import CheckError, require
 from cpsched.model.jobstore import LABELS, SUBMIT_COLUMNS, JobStore
 from cpsched.model.jobtable import JobTable
 from cpsched.model.prediction import Prediction, RuntimePredictor
-from cpsched.model.system import System
-from cpsched.model.topology import Topology
 from cpsched.model.workload import Workload
+from cpsched.systems import parse
 from cpsched.systems.mapping import Fitted, fit
 from cpsched.util.types import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from cpsched.model.system import System
     from cpsched.study.prediction.replay import PredictorReplay
 
 #: Seconds by which another process's clock is ahead: another day, hour, minute and second.
@@ -248,6 +248,17 @@ def _copy(jobs: JobTable) -> list[Any]:
 
 
 RESOURCES = ("core", "gpu", "mem")
+_SYSTEM = """
+resources = ["core", "gpu", "mem"]
+default_expected_wait = 3600
+
+[[nodes]]
+group = "all"
+count = 8
+core = 16
+gpu = 4
+mem = 1048576
+"""
 _WALLTIMES = np.array([300, 900, 3600, 3600, 7200, 43_200, 86_400])
 _STEMS = ("relax", "md-run", "train_", "a.out", "x")
 #: Mean seconds between two submits, and between the two jobs of a pair submitted at once.
@@ -292,7 +303,7 @@ def sample(
         resources=RESOURCES,
         **columns,
     )
-    return fit(workload, _machine())
+    return fit(workload, parse(_SYSTEM, where="sample"))
 
 
 _COLUMNS = (
@@ -332,21 +343,4 @@ def _row(rng: np.random.Generator, index: int, strangers: bool) -> tuple[object,
         f"job-{index}-of-many" if strangers else None if draw[10] < 0.05 else name,
         None if draw[11] < 0.05 else ("debug", "batch")[walltime > 3600],
         f"group{user % 3}",
-    )
-
-
-def _machine() -> System:
-    nodes = 8
-    return System(
-        name="sample",
-        title="the sample's system",
-        source="made up",
-        resources=RESOURCES,
-        capacity=np.tile(np.array([[16, 4, 2**20]]), (nodes, 1)),
-        node_names=tuple(f"n{index}" for index in range(nodes)),
-        node_groups=("all",) * nodes,
-        features=(frozenset(),) * nodes,
-        queues={},
-        topology=Topology(nodes),
-        default_expected_wait=3600,
     )

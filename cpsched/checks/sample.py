@@ -42,6 +42,7 @@ priority_tier = 1
 name = "long"
 expected_wait = 3600
 preempt = "requeue"
+grace = 3
 
 [[queues]]
 name = "accel"
@@ -49,23 +50,23 @@ groups = ["gpu"]
 """
 
 #: Jobs of a burst, and seconds between the last job of a burst and the first of the next one.
-_BURST, _PAUSE = 40, 1500
+_BURST, _PAUSE = 60, 3000
 
 
 def sample(num_jobs: int = 120) -> Fitted:
     """
     Return a log on a cluster of eight nodes, the same at every call.
 
-    Each burst of 40 jobs asks for several times the cluster, so that most jobs wait; the queue is
+    Each burst of 60 jobs asks for several times the cluster, so that most jobs wait; the queue is
     empty before the next burst. Several submits in one second, runtimes of 0 and beyond the
     request, units on any nodes, split evenly, on neighbouring nodes or alone on theirs, GPUs,
     memory, a queue with nodes of its own, and jobs that may be restarted or resized. All jobs can
     run.
     """
     rng = np.random.default_rng(7)
-    gap = rng.choice([0, 0, 1, 2, 8], num_jobs)
+    gap = rng.choice([0, 0, 1, 5, 20], num_jobs)
     gap[_BURST::_BURST] = _PAUSE
-    requested = rng.choice([1, 20, 60, 60, 200, 400], num_jobs)
+    requested = rng.choice([1, 20, 60, 100, 300, 600], num_jobs)
     units = rng.choice([1, 1, 2, 4, 8, 16], num_jobs)
     kind = rng.integers(0, 8, num_jobs)
     wants_gpu = kind == 1

@@ -75,8 +75,6 @@ def test_a_learned_policy_keeps_the_contract(tmp_path):
         "easy",
         "easy:backfill=sjf",
         "conservative",
-        "slurm-backfill:backfill_interval=0",
-        "slurm-backfill:backfill_interval=0,reserve=amounts",
         "wla:interval=none",
     ],
 )

@@ -32,17 +32,17 @@ def test_the_sample_has_everything_in_it():
     assert verify(checks._Simulation(Fifo(), sample()).run()) == []
 
 
-@pytest.mark.parametrize(("dispatcher", "least"), [(Fifo, 0.75), (Easy, 0.55), (Greedy, 0.5)])
+@pytest.mark.parametrize(("dispatcher", "least"), [(Fifo, 0.85), (Easy, 0.75), (Greedy, 0.5)])
 def test_most_jobs_of_the_sample_wait(dispatcher, least):
-    """In three queues, the next of which begins when the one before is empty."""
+    """In two queues, the second of which begins when the first is empty."""
     submit = sample().workload.submit
     start = checks._Simulation(dispatcher(), sample()).run().start
     assert (start > submit).mean() > least
     waiting = np.array([((submit <= now) & (start > now)).sum() for now in submit])
-    assert (np.diff((waiting > 0).astype(int)) == -1).sum() == 2
-    for burst in waiting.reshape(3, -1):
+    assert (np.diff((waiting > 0).astype(int)) == -1).sum() == 1
+    for burst in waiting.reshape(2, -1):
         assert burst[0] == 0
-        assert burst.max() > 5
+        assert burst.max() > 10
 
 
 class Nameless(Fifo):

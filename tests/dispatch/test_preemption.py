@@ -11,9 +11,6 @@ from cpsched.dispatch.preemption import Preemption
 from cpsched.metrics.lost import lost_core_seconds
 from cpsched.model.schedule import JobOutcome, Leaving
 from cpsched.model.system import Preempt, Queue
-from cpsched.simulation.simulator import Simulator
-from cpsched.systems.mapping import fit
-from cpsched.util.spec import build
 from cpsched.verification import verify
 
 pytestmark = pytest.mark.slow
@@ -287,24 +284,6 @@ def test_nobody_waits_for_longer_than_grace_and_no_job_is_lost():
         left[inner] = left.get(inner, 0) + found.decisions.get("preempted", 0)
     assert len(left) == 5
     assert min(left.values()) > 30
-
-
-def test_a_run_that_is_taken_up_again_goes_on_in_the_same_way():
-    """At seconds all over runs in which jobs have notice."""
-    for seed in range(12):
-        workload, system, inner = drawn(np.random.default_rng(seed))
-        fitted, spec = fit(workload, system), f"preempt:dispatcher={inner}"
-        whole = run(fitted, system, spec).schedule
-        for second in range(seed, int(whole.end.max()), 11):
-            first, rest = (
-                Simulator(fitted, build("dispatchers", spec), build("predictors", "requested"))
-                for _ in range(2)
-            )
-            first.run(until=second)
-            rest.restore(first.state())
-            rest.run()
-            kept = rest.arrivals.workload_row
-            assert rest.end_time.tolist() == whole.end[kept].tolist()
 
 
 def test_rules_of_queues_that_are_not_the_systems():

@@ -9,12 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import jobs, machine, machines, run, starts, workloads
 
+from cpsched import checks
+from cpsched.checks.sample import sample
 from cpsched.errors import ConfigError
 from cpsched.model.system import LogMapping, ProcessorMapping, Queue
 from cpsched.model.topology import Topology
 from cpsched.simulation.observers import Observer
 from cpsched.slurm.dispatch.plain import SlurmBackfill
 from cpsched.systems.mapping import fit
+from cpsched.util.spec import build
 from cpsched.verification import verify
 
 pytestmark = pytest.mark.slow
@@ -485,6 +488,16 @@ def test_on_one_pool_it_is_conservative_backfilling(workload, system):
 
 
 # --- its promises, and bad input -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("spec", [AT_ONCE, AMOUNTS])
+def test_keeps_promises_in_one_queue(spec, monkeypatch):
+    """Where backfilling is part of every decision; a main pass of another queue may delay a head."""
+    fitted = sample()
+    queue = replace(fitted.workload.queue, codes=np.full_like(fitted.workload.queue.codes, -1))
+    unqueued = fit(fitted.workload.with_columns(queue=queue), fitted.system)
+    monkeypatch.setattr(checks, "sample", lambda: unqueued)
+    checks.check_keeps_promises(lambda: build("dispatchers", spec))
 
 
 def test_whole_nodes_of_a_counted_pool_are_refused():

@@ -5,8 +5,6 @@ import pytest
 
 from cpsched.checks.predictor_tools import sample
 from cpsched.errors import ConfigError
-from cpsched.simulation.observers import Observer
-from cpsched.simulation.simulate import Checkpoint, simulate
 from cpsched.study.prediction.evaluation import evaluate
 from cpsched.study.prediction.replay import starts_of
 from cpsched.util.spec import build
@@ -53,36 +51,6 @@ def test_quantiles_cover_what_they_promise():
     # 0.6 lie below the plan; those cut at the requested time cannot lie above it.
     assert 0.25 < done.overall.under < 0.45
     assert (done.runtime_bound >= done.runtime_estimate).all()
-
-
-@pytest.mark.parametrize("name", POINTS)
-def test_a_killed_simulation_goes_on_to_the_same(name, tmp_path):
-    """A checkpoint written at every step, given up in the middle, taken up by a new predictor."""
-    fitted = sample(150)
-    options = "trees=3,start=30,window=120,refit=0.02"
-    whole = simulate(fitted, dispatcher="easy:backfill=sjf", predictor=f"{name}:{options}")
-
-    class EnoughError(Exception):
-        pass
-
-    class Stop(Observer):
-        left = 90
-
-        def on_start(self, *_):
-            self.left -= 1
-            if not self.left:
-                raise EnoughError
-
-    path = tmp_path / "state.npz"
-    arguments = {"dispatcher": "easy:backfill=sjf", "predictor": f"{name}:{options}"}
-    keep = Checkpoint(path, 0.0)
-    with pytest.raises(EnoughError):
-        simulate(fitted, **arguments, checkpoint=keep, observers=[Stop()])
-    assert path.exists()
-    again = simulate(fitted, **arguments, checkpoint=keep)
-    assert np.array_equal(whole.schedule.start, again.schedule.start)
-    assert whole.predictions == again.predictions
-    assert whole.predictions["answered by the model"] > 20
 
 
 def test_features_are_named_and_never_missing():

@@ -107,6 +107,7 @@ CLASSES = (
     "easy:order=wsept",
     "conservative:order=wsept:aging=3600",
     "cp-pool:window=6,limit=0.001,search=wsept",
+    "easy-plan:window=6",
     "cp-2:allocator=best-fit,window=5,limit=0.001",
     "lookahead:allocator=balanced,arrivals=3",
     "slurm-backfill:backfill_interval=0,reserve=amounts,order=multifactor",

@@ -1,6 +1,5 @@
 """The dispatcher ``dn-dbes``: what both sides agree on, done on a machine."""
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,11 +7,7 @@ from tiny import jobs, machine, machines, run
 
 from cpsched.model.schedule import JobOutcome
 from cpsched.model.workload import Workload
-from cpsched.simulation.checkpoint import read, write
 from cpsched.simulation.observers import Observer
-from cpsched.simulation.simulator import Simulator
-from cpsched.systems.mapping import fit
-from cpsched.util.spec import build
 from cpsched.util.types import JobType
 from cpsched.verification import verify
 
@@ -176,22 +171,3 @@ def test_every_schedule_is_valid(wanted, system, spec):
     """No job is lost, and the sums of every job that changed are right (the verifier's rules)."""
     _, schedule = simulated(wanted, spec, system)
     assert not (schedule.outcome == JobOutcome.NOT_ENDED).any()
-
-
-@given(changing(), machines(), SPECS, st.integers(0, 60))
-def test_it_goes_on_as_without_a_checkpoint(tmp_path_factory, wanted, system, spec, second):
-    """What it remembers is in its state."""
-    fitted = fit(wanted, system)
-
-    def simulator():
-        return Simulator(fitted, build("dispatchers", spec), build("predictors", "requested"))
-
-    whole, first, rest = simulator(), simulator(), simulator()
-    whole.run()
-    first.run(until=second)
-    path = tmp_path_factory.mktemp("state") / "state"
-    write(path, "same", first.state())
-    rest.restore(read(path, "same"))
-    rest.run()
-    assert np.array_equal(whole.end_time, rest.end_time)
-    assert np.array_equal(whole.start_time, rest.start_time)
