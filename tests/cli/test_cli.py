@@ -261,6 +261,8 @@ def test_part_of_a_log(files, cpsched):
         ((*SIMULATE, "--from", "yesterday"), "'yesterday' is neither seconds nor a date"),
         ((*SIMULATE, "--from", "99999"), "no job is left after first, from and to"),
         ((*SIMULATE, "--input-format", "excel"), "no log format is called 'excel'"),
+        ((*SIMULATE, "--export", "slurm"), "--export: slurm is written into a run: add --out"),
+        ((*SIMULATE, "--slurm-policy", "gone.toml"), "gone.toml: cannot be read"),
         (("verify", "."), "is not a run and holds none"),
         (("log", "convert", "log.swf", "four.toml"), "the file exists"),
         (
