@@ -161,7 +161,7 @@ def test_gains_and_figures_are_the_same(finished, small_parts, tmp_path, monkeyp
     def told():
         tables = make_tables(tmp_path, "fifo")
         ours = [one for one in tables.results.runs if one.dispatcher != "fifo"]
-        gains = [tables.gains_about(one.place, one.who) for one in ours]
+        gains = [tables.gains_about(one.case, one.configuration) for one in ours]
         figures = [read(load_run(one.path), look=None) for one in ours]
         return gains, [
             (*one.wait.values, *one.slowdown.values, *one.by_size.wait, *one.by_size.number)
