@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched import logs as traces
-from cpsched import systems
+from cpsched import logs, systems
 from cpsched.checks import other_future
 from cpsched.errors import RunError
 from cpsched.study import load_run
@@ -65,7 +64,7 @@ def look_ahead(
     RunError
         If a simulation fails.
     """
-    workload = traces.read(log)
+    workload = logs.read(log)
     original = _simulated(workload, system, specs, folder / "original", code)
     fitted = fit(workload, systems.load(system))
     end = np.zeros(len(workload), dtype=np.int64)
@@ -86,7 +85,7 @@ def _simulated(
 ) -> Schedule:
     """Return the schedule of a log that is written to a folder."""
     folder.mkdir(parents=True)
-    traces.write(workload, folder / LOG)
+    logs.write(workload, folder / LOG)
     dispatcher, predictor = specs(folder)
     command = [
         *("simulate", str(folder / LOG), "--system", system, "--out", str(folder / "out")),

@@ -45,7 +45,7 @@ def study_of_log(
             raise ConfigError(f"is given {len(given[name])} times; name one", key=_FLAGS[name])
     if "systems" not in given:
         raise ConfigError(
-            "is missing; a log needs a machine (cpsched list systems)", key=_FLAGS["systems"]
+            "is missing; a log needs a system (cpsched list systems)", key=_FLAGS["systems"]
         )
     return narrowed(of_log(log, given, "command line"), runs)
 

@@ -325,7 +325,7 @@ def _source(section: Section, file: Path) -> LogFile | Generated:
             raise section.error("file", f"there is no file {path}")
     except OSError as error:
         raise section.error("file", f"{error.strerror}: {path}") from error
-    formats = registry.names("traces")
+    formats = registry.names("log_formats")
     return LogFile(
         path=path,
         format=section.choice("format", formats, None),

@@ -40,7 +40,7 @@ def test_simulate_prints_a_table_and_what_was_left_out(files, cpsched):
     code, out, err = cpsched(*SIMULATE, "-d", "fifo", "-d", "greedy")
     assert (code, err) == (0, "")
     assert "log: 4 jobs" in out
-    assert "set aside: 1 row of the log (never ran)" in out
+    assert "excluded: 1 row of the log (never ran)" in out
     assert "rejected: 1 job that can never run here, 25 % of the jobs with 98 % of the core" in out
     assert "  1 job, 98 % of the core time: needs 99 units of 1 core" in out
     assert "(job 5)\n    to run them: compare the nodes" in out
@@ -342,7 +342,7 @@ def test_help_has_panels_and_cuts_no_word_off(cpsched, monkeypatch, command):
     code, out, _ = cpsched(command, "--help")
     assert code == 0
     assert "…" not in out
-    panels = ("The log", "The machine", "Dispatchers and predictors", "Rules", "Running and output")
+    panels = ("The log", "The system", "Dispatchers and predictors", "Rules", "Running and output")
     places = [out.index(f"─ {panel}") for panel in panels]
     assert places == sorted(places)
     assert places[0] < out.index("│ --first ") < places[1] < out.index("│ --system ") < places[2]
@@ -404,7 +404,7 @@ def test_a_bad_line_is_named_and_can_be_set_aside(files, cpsched):
     assert "'ten'" in err
     code, out, _ = cpsched(*SIMULATE, "--skip-bad-lines")
     assert code == 0
-    assert "set aside: 1 row of the log (bad line)" in out
+    assert "excluded: 1 row of the log (bad line)" in out
 
 
 def test_debug_shows_a_traceback(files):
@@ -413,7 +413,7 @@ def test_debug_shows_a_traceback(files):
 
 
 @pytest.mark.parametrize(
-    "kind", ["dispatchers", "predictors", "allocators", "priorities", "traces", "systems"]
+    "kind", ["dispatchers", "predictors", "allocators", "priorities", "log_formats", "systems"]
 )
 def test_list_names_everything(cpsched, kind):
     """Each with a line on what it is."""

@@ -118,7 +118,7 @@ class SlurmBackfill(LearningDispatcher):
         self._nodes = make_nodes(system, tree=self.tree, weights=_ALIKE)
         if self.close and system.is_counted_pool:
             raise ConfigError(
-                "the machine is a counted pool, so with reserve=nodes the first reservation"
+                "the system is a counted pool, so with reserve=nodes the first reservation"
                 " would block all of it: set reserve=amounts",
                 where=f"system {system.name}",
             )
