@@ -239,7 +239,7 @@ class Rules(Group):
     def settings(self, seed: int) -> Settings:
         """Return the settings that they describe, with canonical specifications."""
         from cpsched.simulation.settings import read_settings
-        from cpsched.util.section import Section
+        from cpsched.util.toml_section import Section
 
         return replace(read_settings(Section(self.given, "command line")), seed=seed)
 

@@ -432,7 +432,7 @@ def test_workload_info_and_convert(files, cpsched):
     """Through Parquet and back nothing is lost."""
     code, out, _ = cpsched("log", "info", "log.swf")
     assert code == 0
-    assert "jobs                  4" in out
+    assert "jobs                 4" in out
     assert "excluded: never ran  1" in out
     assert cpsched("log", "convert", "log.swf", "log.parquet")[0] == 0
     assert cpsched("log", "info", "log.parquet")[1] == out

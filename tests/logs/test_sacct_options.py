@@ -11,9 +11,9 @@ import pytest
 
 from cpsched import logs
 from cpsched.logs.sacct import command
-from cpsched.logs.sacct.columns import IRRELEVANT, READ
 from cpsched.logs.sacct.command import BEHIND_WRAP, not_modelled, options, options_of
 from cpsched.logs.sacct.option_table import OPTIONS, PROGRAMS, Takes, Use, named, tables
+from cpsched.logs.sacct.unread_columns import IRRELEVANT, READ
 
 #: What ``slurm_option_table_create`` of 22.05.8 gives to ``getopt_long``: letters of each command.
 LETTERS = {

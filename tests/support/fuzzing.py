@@ -704,7 +704,7 @@ READERS = (
         read=lambda path: logs.read(path, format="table"), make=_parquet, modules=_TABLE),
     Reader(name="system file", seeds=lambda: [FOUR_CORES.encode(), *_files("data/systems/e*.toml",
         "data/systems/[bt]*.toml", "data/systems/site-152.toml")], read=systems.load, make=plain("m.toml"),
-        modules=("cpsched/systems/*.py", "cpsched/util/section.py", "cpsched/util/documents.py")),
+        modules=("cpsched/systems/*.py", "cpsched/util/toml_section.py", "cpsched/util/documents.py")),
     Reader(name="AccaSim system", seeds=_system_json, read=systems.load, make=_json_file("m.json"),
         modules=("accasim_adapter/config.py",)),
     Reader(name="policy file", seeds=_policies, read=policy_file.load, make=plain("p.toml"),

@@ -17,8 +17,8 @@ import numpy as np
 
 from cpsched.dispatch.contract import WaitReason
 from cpsched.dispatch.learning import LearningDispatcher
+from cpsched.dispatch.orders import make_priority
 from cpsched.dispatch.passes import decision_of, with_plan
-from cpsched.dispatch.priority import make_priority
 from cpsched.errors import ConfigError, check_choice, check_least
 from cpsched.kernels.arrays import FAR
 from cpsched.model import columns as c

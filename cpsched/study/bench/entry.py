@@ -25,7 +25,7 @@ from typing import Self
 
 from cpsched.errors import RunError
 from cpsched.util.documents import read_text
-from cpsched.util.section import Section
+from cpsched.util.toml_section import Section
 
 ENTRY = "entry.toml"
 _MODEL, _BEFORE = "{model}", "{before}"
