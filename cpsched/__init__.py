@@ -10,6 +10,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from cpsched.former_names import name_removed_modules
+
 if TYPE_CHECKING:
     from cpsched.dispatch.allocators import Allocator, make_allocator
     from cpsched.dispatch.contract import Dispatcher, Reservation
@@ -202,6 +204,9 @@ __all__ = [
     "what_if",
     "write_log",
 ]
+
+
+name_removed_modules()
 
 
 def __getattr__(name: str) -> Any:
