@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched import logs as traces
-from cpsched import systems
+from cpsched import logs, systems
 from cpsched.checks import other_future
 from cpsched.errors import RunError
 from cpsched.study import load_run
@@ -57,7 +56,7 @@ def look_ahead(log: Path, system: str, dispatcher: str, predictor: str, folder: 
     RunError
         If a simulation fails.
     """
-    workload = traces.read(log)
+    workload = logs.read(log)
     words = ("--system", system, "-d", dispatcher, "-p", predictor)
     original = _simulated(workload, words, folder / "original")
     fitted = fit(workload, systems.load(system))
@@ -77,7 +76,7 @@ def look_ahead(log: Path, system: str, dispatcher: str, predictor: str, folder: 
 def _simulated(workload: Workload, words: Sequence[str], folder: Path) -> Schedule:
     """Return the schedule of a log that is written to a folder."""
     folder.mkdir(parents=True)
-    traces.write(workload, folder / LOG)
+    logs.write(workload, folder / LOG)
     command = ["simulate", str(folder / LOG), *words, "--out", str(folder / "out")]
     # What is found here is found there, and nothing else.
     path = os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path)

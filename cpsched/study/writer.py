@@ -48,7 +48,7 @@ def save_run(
     arguments
         The caller's arguments, for the record.
     formats
-        Writers of extra files in the folder, see registry group ``formats``.
+        Writers of extra files in the folder, see registry group ``exports``.
 
     Returns
     -------

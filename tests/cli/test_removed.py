@@ -16,7 +16,7 @@ def test_a_removed_command_names_its_successor(cpsched, command):
 
 
 @pytest.mark.parametrize(
-    ("group", "kind"), [("dispatchers", "dispatcher"), ("formats", "output format")]
+    ("group", "kind"), [("dispatchers", "dispatcher"), ("exports", "output format")]
 )
 def test_a_removed_name_names_its_successor(group, kind):
     for name, instead in REMOVED[kind].items():
@@ -27,7 +27,7 @@ def test_a_removed_name_names_its_successor(group, kind):
 
 def test_nothing_that_is_there_counts_as_removed():
     assert not set(REMOVED["dispatcher"]) & set(registry.names("dispatchers"))
-    assert not set(REMOVED["output format"]) & set(registry.names("formats"))
+    assert not set(REMOVED["output format"]) & set(registry.names("exports"))
 
 
 def test_other_unknown_commands_are_answered_as_before(cpsched):

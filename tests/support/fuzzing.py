@@ -26,8 +26,7 @@ import pyarrow.parquet as pq
 from altered import resign
 from tiny import FOUR_CORES, jobs, machine, run
 
-from cpsched import logs as traces
-from cpsched import systems
+from cpsched import logs, systems
 from cpsched.cli.main import build as command_line
 from cpsched.cli.negotiation_text import show_negotiation
 from cpsched.cli.output import guarded
@@ -299,7 +298,7 @@ def _scratch(name):
 
 def _as_log(name, form):
     with _scratch(name) as path:
-        traces.write(small_log(), path, format=form)
+        logs.write(small_log(), path, format=form)
         return path.read_bytes()
 
 
@@ -307,7 +306,7 @@ def log(name, form, seeds, *modules):
     """Return the reader of a format of logs, both strict and skipping bad lines."""
 
     def read(path):
-        traces.read(path, format=form, skip_bad_lines=path.stat().st_size % 2 == 0)
+        logs.read(path, format=form, skip_bad_lines=path.stat().st_size % 2 == 0)
 
     suffix = {"Parquet log": "log.parquet", "CSV log": "log.csv"}.get(name, "log")
     return Reader(
@@ -697,15 +696,15 @@ READERS = (
     log("sacct log", "sacct", lambda: [_as_log("log", "sacct"), *_files("tests/data/traces/slurm-17.sacct",
         "tests/data/traces/slurm-22.sacct"), _head(TRACES / "slurm-22.05.8.sacct", 8)],
         "cpsched/logs/sacct/*.py"),
-    Reader(name="sacct JSON", seeds=_sacct_json, read=lambda path: traces.read(path, format="sacct"),
+    Reader(name="sacct JSON", seeds=_sacct_json, read=lambda path: logs.read(path, format="sacct"),
         make=_json_file("log.json"), modules=("cpsched/logs/sacct/as_json.py", "cpsched/logs/sacct/job.py",
         "cpsched/logs/sacct/request.py")),
     log("CSV log", "table", lambda: [_as_log("log.csv", "table"), *_files("tests/data/traces/*.csv")], *_TABLE),
     Reader(name="Parquet log", seeds=lambda: [_as_log("log.parquet", "table")],
-        read=lambda path: traces.read(path, format="table"), make=_parquet, modules=_TABLE),
+        read=lambda path: logs.read(path, format="table"), make=_parquet, modules=_TABLE),
     Reader(name="system file", seeds=lambda: [FOUR_CORES.encode(), *_files("data/systems/e*.toml",
         "data/systems/[bt]*.toml", "data/systems/site-152.toml")], read=systems.load, make=plain("m.toml"),
-        modules=("cpsched/systems/*.py", "cpsched/util/section.py", "cpsched/util/documents.py")),
+        modules=("cpsched/systems/*.py", "cpsched/util/toml_section.py", "cpsched/util/documents.py")),
     Reader(name="AccaSim system", seeds=_system_json, read=systems.load, make=_json_file("m.json"),
         modules=("accasim_adapter/config.py",)),
     Reader(name="policy file", seeds=_policies, read=policy_file.load, make=plain("p.toml"),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from cpsched.util.section import Section
+    from cpsched.util.toml_section import Section
 
 _BLOCK = 1 << 20
 
