@@ -85,6 +85,8 @@ class Mine(Dispatcher):
 """
 
 OWN = """\
+from __future__ import annotations
+
 from pathlib import Path
 
 import numpy as np
@@ -271,7 +273,7 @@ def test_bad_input_is_one_line(bench, cpsched, small, tmp_path):
         (("bench", "--set", "v0"), "no set is called 'v0'; there are: v2"),
         (("verify", str(tmp_path / "no")), "no"),
         (("bench", "--out", str(tmp_path / "x"), "-d", "sjf", "-d", "sjf"), "'sjf' is the name of"),
-        (("bench", "--out", str(tmp_path / "x"), "-d", "fcfs"), "'fcfs' is the name of another"),
+        (("bench", "--out", str(tmp_path / "x"), "-d", "easy"), "'easy' is the name of another"),
     ]
     for words, message in cases:
         code, _, err = cpsched(*words)

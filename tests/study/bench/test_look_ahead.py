@@ -21,11 +21,11 @@ def differences(tmp_path, monkeypatch):
     monkeypatch.setattr(look_ahead, "POSITIONS", (0.4,))
     monkeypatch.syspath_prepend(CODE)
     rng = np.random.default_rng(3)
-    submit = np.sort(rng.integers(0, 3000, 100))
-    runtime = rng.integers(1, 600, 100)
-    columns = np.stack([submit, rng.integers(1, 60, 100), runtime, np.full(100, 600)], axis=1)
+    submit = np.sort(rng.integers(0, 6000, 200))
+    runtime = rng.integers(1, 600, 200)
+    columns = np.stack([submit, rng.integers(1, 60, 200), runtime, np.full(200, 600)], axis=1)
     log = tmp_path / "window.parquet"
-    write_log(jobs(*columns.tolist()), log)
+    write_log(jobs(*columns.tolist()).take(np.arange(100, 200)), log)
     return lambda name: look_ahead.look_ahead(
         log, "kth-sp2", f"leaky:{name}", "requested", tmp_path / "runs"
     )
