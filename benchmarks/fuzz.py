@@ -20,7 +20,6 @@ import csv
 import json
 import multiprocessing
 import resource
-import shutil
 import sys
 import tempfile
 import time
@@ -54,24 +53,27 @@ def tried(
     warnings.simplefilter("ignore")
     reader = next(one for one in fuzzing.READERS if one.name == name)
     fuzzing.seeds_of(reader)
-    with tempfile.TemporaryDirectory(dir=_fast()) as folder:
-        for made in fuzzing.inputs(reader, 20, seed, Path(folder)):
-            fuzzing.outcome(reader, made)
-    soft = memory() + MOST
-    resource.setrlimit(resource.RLIMIT_DATA, (soft, resource.RLIM_INFINITY))
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    found: Counter[str] = Counter()
-    longest, end = 0.0, time.monotonic() + seconds
-    with tempfile.TemporaryDirectory(dir=_fast()) as folder:
-        for made in fuzzing.inputs(reader, number, seed, Path(folder)):
-            begun = time.perf_counter()
-            outcome = fuzzing.outcome(reader, made)
-            longest = max(longest, time.perf_counter() - begun)
+    with tempfile.TemporaryDirectory(dir=_fast()) as parent:
+        folder = Path(parent) / "input"
+        fuzzing.try_inputs(reader, 20, seed, lambda files: reader.outcome(files, folder))
+        soft = memory() + MOST
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, resource.RLIM_INFINITY))
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        found: Counter[str] = Counter()
+        longest, end = 0.0, time.monotonic() + seconds
+
+        def count(files: dict[str, bytes]) -> None:
+            nonlocal longest
+            begun = time.monotonic()
+            if begun > end:
+                return
+            outcome = reader.outcome(files, folder)
+            longest = max(longest, time.monotonic() - begun)
             found[outcome] += 1
             if outcome not in ("read", "refused") and found[outcome] == 1:
-                _keep(keep, reader.name, outcome, made)
-            if time.monotonic() > end:
-                break
+                _keep(keep, reader.name, outcome, files)
+
+        fuzzing.try_inputs(reader, number, seed, count)
     wrong = {what: times for what, times in found.items() if what not in ("read", "refused")}
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return {
@@ -85,18 +87,14 @@ def _fast() -> str | None:
     return "/dev/shm" if Path("/dev/shm").is_dir() else None
 
 
-def _keep(keep: Path | None, name: str, outcome: str, made: object) -> None:
+def _keep(keep: Path | None, name: str, outcome: str, files: dict[str, bytes]) -> None:
     print(f"{name}: {outcome}", flush=True)
     if keep is None:
         return
-    keep.mkdir(parents=True, exist_ok=True)
-    place = keep / f"{name.replace(' ', '-')}-{len(list(keep.iterdir()))}"
-    if isinstance(made, Path) and made.is_dir():
-        shutil.copytree(made, place)
-    elif isinstance(made, Path):
-        shutil.copy(made, place)
-    else:
-        place.write_text(repr(made))
+    folder = keep / f"{name.replace(' ', '-')}-{len(list(keep.glob('*')))}"
+    folder.mkdir(parents=True)
+    for file, data in files.items():
+        (folder / file).write_bytes(data)
 
 
 def covered(names: list[str], seconds: float, seed: int) -> dict[str, dict[str, object]]:
@@ -117,11 +115,14 @@ def covered(names: list[str], seconds: float, seed: int) -> dict[str, dict[str, 
     for reader in chosen:
         fuzzing.seeds_of(reader)
         end = time.monotonic() + seconds
-        with tempfile.TemporaryDirectory(dir=_fast()) as folder:
-            for made in fuzzing.inputs(reader, 10**9, seed, Path(folder)):
-                fuzzing.outcome(reader, made)
-                if time.monotonic() > end:
-                    break
+        with tempfile.TemporaryDirectory(dir=_fast()) as parent:
+            folder = Path(parent) / "input"
+
+            def read(files: dict[str, bytes], reader=reader, end=end, folder=folder) -> None:  # type: ignore[no-untyped-def]
+                if time.monotonic() < end:
+                    reader.outcome(files, folder)
+
+            fuzzing.try_inputs(reader, 10**5, seed, read)
     watch.stop()
     return {reader.name: _lines(watch, reader.modules) for reader in chosen}
 

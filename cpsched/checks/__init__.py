@@ -34,12 +34,13 @@ from cpsched.forecast.context import DecisionContext
 from cpsched.forecast.wait_causes import why_waiting
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Decision, Start
-from cpsched.model.schedule import JobOutcome
+from cpsched.model.schedule import JobOutcome, Leaving
 from cpsched.simulation import checkpoint
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.record import AllocationRecorder
 from cpsched.simulation.run import schedule_of
 from cpsched.simulation.simulator import Simulator
+from cpsched.util.types import Status
 from cpsched.verification import verify
 
 if TYPE_CHECKING:
@@ -133,7 +134,9 @@ def check_knows_no_future(make: Maker) -> None:
     submit = fitted.workload.submit
     for position in _POSITIONS:
         until = int(submit[int(position * len(submit))])
-        other = _Simulation(make(), other_future(fitted, schedule.end, until))
+        other = _Simulation(
+            make(), other_future(fitted, schedule.start, schedule.end, until, moved=moved(schedule))
+        )
         other.run()
         _same(
             [start for start in simulation.starts if start[0] <= until],
@@ -371,20 +374,48 @@ def _starts(dispatcher: Dispatcher) -> Starts:
     return simulation.starts
 
 
-def other_future(fitted: Fitted, end: IntArray, until: int) -> Fitted:
-    """Return the log as it could have been, for all that was known at ``until``, inclusive."""
+def other_future(
+    fitted: Fitted, start: IntArray, end: IntArray, until: int, *, moved: IntArray | None = None
+) -> Fitted:
+    """
+    Return the log as it could have been, for all that was known at ``until``, inclusive.
+
+    Parameters
+    ----------
+    start, end
+        When the jobs ran, shape ``(J,)``.
+    moved
+        Rows of jobs that were resized or started again, which run no shorter than in the log.
+    """
     workload = fitted.workload
     rng = np.random.default_rng(until)
     num = len(workload)
     # What runs at ``until`` may end at once after it, or never before its requested time.
     still_open = end > until
-    ran = np.where(still_open, end - until, 0)
-    least = np.maximum(np.minimum(workload.runtime, workload.requested_time) - ran + 1, 0)
+    least = np.where(start <= until, np.maximum(until + 1 - start, 0), 0)
+    if moved is not None:
+        least[moved] = workload.runtime[moved]
     runtime = np.where(still_open, least + rng.integers(0, 400, num), workload.runtime)
     known = int(np.searchsorted(workload.submit, until, side="right"))
-    later = workload.submit.copy()
-    later[known:] = until + 1 + np.sort(rng.integers(0, 5000, num - known))
-    return replace(fitted, workload=workload.with_columns(submit=later, runtime=runtime))
+    submit = workload.submit.copy()
+    submit[known:] = until + 1 + np.sort(rng.integers(0, 5000, num - known))
+    status = rng.choice([Status.FAILED, Status.CANCELLED, Status.TIMEOUT], num)
+    recorded = workload.recorded_start
+    later = np.maximum(recorded - workload.submit + submit, until + 1)
+    changed = workload.with_columns(
+        submit=submit,
+        runtime=runtime,
+        status=np.where(still_open, status, workload.status),
+        requested_time=np.where(submit > until, 77, workload.requested_time),
+        recorded_start=np.where(recorded > until, later, recorded),
+    )
+    return replace(fitted, workload=changed)
+
+
+def moved(schedule: Schedule) -> IntArray:
+    """Return the rows of jobs that were resized or started again."""
+    segments = schedule.segments
+    return np.unique(segments.job[segments.leaving != Leaving.END])
 
 
 def through_a_file(state: Mapping[str, Any]) -> Mapping[str, Any]:

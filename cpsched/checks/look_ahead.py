@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched import logs, systems
-from cpsched.checks import other_future
+from cpsched.checks import moved, other_future
 from cpsched.errors import RunError
 from cpsched.study import load_run
 from cpsched.systems.mapping import fit
@@ -60,12 +60,13 @@ def look_ahead(log: Path, system: str, dispatcher: str, predictor: str, folder: 
     words = ("--system", system, "-d", dispatcher, "-p", predictor)
     original = _simulated(workload, words, folder / "original")
     fitted = fit(workload, systems.load(system))
-    end = np.zeros(len(workload), dtype=np.int64)
-    end[np.delete(np.arange(len(workload)), [row for row, _ in fitted.rejected])] = original.end
+    rows = np.delete(np.arange(len(workload)), [row for row, _ in fitted.rejected])
+    start, end = np.zeros((2, len(workload)), dtype=np.int64)
+    start[rows], end[rows] = original.start, original.end
     differences = []
     for position in POSITIONS:
         until = int(workload.submit[int(position * (len(workload) - 1))])
-        other = other_future(fitted, end, until).workload
+        other = other_future(fitted, start, end, until, moved=rows[moved(original)]).workload
         other = workload.with_columns(submit=other.submit, runtime=other.runtime)
         changed = _simulated(other, words, folder / f"changed-{position}")
         if difference := _first_difference(original, changed, until):

@@ -28,9 +28,6 @@ _SUITES = {
     "predictors": ("predictor", ""),
 }
 _BEGINS = "To pass: "
-#: Jobs of the look-ahead test, and how much faster than in the sample they are submitted: who
-#: looks ahead gains nothing where no job waits. So, two thirds of them do.
-_JOBS, _LOAD = 300, 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,9 +113,7 @@ def starts_as_before(spec: str, suite: str) -> None:
     with tempfile.TemporaryDirectory(prefix="cpsched-check-") as made:
         folder = Path(made)
         (folder / "system.toml").write_text(SYSTEM, encoding="utf-8")
-        workload = sample(_JOBS).workload
-        workload = workload.with_columns(submit=workload.submit // _LOAD)
-        logs.write(workload, folder / "log.parquet")
+        logs.write(sample().workload, folder / "log.parquet")
         differences = look_ahead(
             folder / "log.parquet",
             str(folder / "system.toml"),

@@ -18,12 +18,11 @@ does.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.checks import require, through_a_file
+from cpsched.checks import other_future, require, through_a_file
 from cpsched.checks.predictor_tools import (
     PredictsTwice,
     Raw,
@@ -40,14 +39,12 @@ from cpsched.model.jobtable import JobTable
 from cpsched.model.prediction import Prediction, distribution_fault
 from cpsched.model.seeds import stream_seed
 from cpsched.study.prediction.replay import PredictorReplay
-from cpsched.util.types import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cpsched.model.prediction import RuntimePredictor
     from cpsched.systems.mapping import Fitted
-    from cpsched.util.types import IntArray
 
     Maker = Callable[[], RuntimePredictor]
 
@@ -112,11 +109,11 @@ def check_knows_no_future(make: Maker) -> None:
     """
     fitted = sample()
     workload = fitted.workload
-    end = workload.recorded_start + workload.runtime
+    start, end = workload.recorded_start, workload.recorded_start + workload.runtime
     all_answers = _answers(make(), fitted)
     for position in (0.05, 0.3, 0.6, 0.9):
         until = int(workload.submit[int(position * len(workload))])
-        answers = _answers(make(), _other_future(fitted, end, until))
+        answers = _answers(make(), other_future(fitted, start, end, until))
         known = int(np.searchsorted(workload.submit, until, side="right"))
         same(_first(all_answers, known), _first(answers, known), "depend on what happens later")
 
@@ -302,27 +299,3 @@ def _submitted(fitted: Fitted) -> JobTable:
     replay = _replay(Requested(), fitted)
     replay.arrivals.enter(replay.store, 0, len(replay.arrivals))
     return JobTable(replay.store, np.arange(len(replay.arrivals), dtype=np.int64))
-
-
-def _other_future(fitted: Fitted, end: IntArray, until: int) -> Fitted:
-    """Return the log as it could have been, for all that was known at ``until``, inclusive."""
-    workload = fitted.workload
-    rng = np.random.default_rng(until)
-    open_ = end > until
-    # A job that runs at ``until`` ran past it in this world too, and so it must in the other.
-    least = np.maximum(until + 1 - workload.recorded_start, 0)
-    runtime = least + rng.integers(0, 5000, len(workload))
-    status = rng.choice([Status.FAILED, Status.CANCELLED, Status.TIMEOUT], len(workload))
-    known = int(np.searchsorted(workload.submit, until, side="right"))
-    later = workload.submit.copy()
-    later[known:] = until + 1 + np.sort(rng.integers(0, 10**6, len(workload) - known))
-    start = workload.recorded_start - workload.submit + later
-    start = np.where(workload.recorded_start > until, np.maximum(start, until + 1), start)
-    other = workload.with_columns(
-        submit=later,
-        recorded_start=start,
-        runtime=np.where(open_, runtime, workload.runtime),
-        status=np.where(open_, status, workload.status),
-        requested_time=np.where(later > until, 77, workload.requested_time),
-    )
-    return replace(fitted, workload=other)

@@ -90,12 +90,6 @@ def test_very_long_requests_are_planned_without_overflow():
     assert starts(jobs(*rows), machine((4,)), "lookahead") == [10 * turn for turn in range(12)]
 
 
-def test_equal_runs_are_equal(eurora):
-    first, second = (run(eurora, None, "lookahead").schedule for _ in range(2))
-    assert np.array_equal(first.start, second.start)
-    assert np.array_equal(first.segments.node, second.segments.node)
-
-
 # --- nodes, and what comes from outside ----------------------------------------------------------
 
 

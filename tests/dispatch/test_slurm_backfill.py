@@ -9,14 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import jobs, machine, machines, run, starts, workloads
 
-from cpsched.checks import check_keeps_promises
 from cpsched.errors import ConfigError
 from cpsched.model.system import LogMapping, ProcessorMapping, Queue
 from cpsched.model.topology import Topology
 from cpsched.simulation.observers import Observer
 from cpsched.slurm.dispatch.plain import SlurmBackfill
 from cpsched.systems.mapping import fit
-from cpsched.util.spec import build
 from cpsched.verification import verify
 
 pytestmark = pytest.mark.slow
@@ -487,12 +485,6 @@ def test_on_one_pool_it_is_conservative_backfilling(workload, system):
 
 
 # --- its promises, and bad input -----------------------------------------------------------------
-
-
-@pytest.mark.parametrize("spec", [AT_ONCE, AMOUNTS])
-def test_keeps_promises(spec):
-    """Nobody delays a reservation where backfilling is part of every decision."""
-    check_keeps_promises(lambda: build("dispatchers", spec))
 
 
 def test_whole_nodes_of_a_counted_pool_are_refused():

@@ -5,29 +5,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from episodes import POOL, drawn, env_of, played
+from episodes import POOL, drawn, env_of, played, shortest_policy
 from tiny import jobs, machine, run
 
-from cpsched.checks import CHECKS
 from cpsched.engine.cluster import Cluster
 from cpsched.engine.encoder import Request
 from cpsched.errors import ConfigError
-from cpsched.gym.kernels.features import ESTIMATE, FEATURES
+from cpsched.gym.kernels.features import FEATURES
 from cpsched.gym.options import Options
 from cpsched.gym.policy import PolicyNetwork, load, save
 from cpsched.model.topology import Topology, TopologyKind
 from cpsched.systems.mapping import fit
 from cpsched.util.spec import build, spec_of
 from cpsched.verification import verify
-
-
-def shortest_policy(path, **decides):
-    """Save a policy that takes the shortest job, and return its options and specification."""
-    options = Options(**decides)
-    weights = np.zeros((len(FEATURES), 1), dtype=np.float32)
-    weights[ESTIMATE] = -1
-    save(path, PolicyNetwork(options, [(weights, np.zeros(1, dtype=np.float32))]))
-    return f"learned:file={path}"
 
 
 @pytest.mark.parametrize(
@@ -78,12 +68,6 @@ def test_a_network_decides_in_the_simulator_as_in_its_episodes(tmp_path, decides
     starts, *_ = played(env, policy.choose)
     expected = run(workload, POOL, f"learned:file={tmp_path / 'agent.zip'}").schedule.start.tolist()
     assert starts == expected
-
-
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_a_policy_keeps_the_contract_of_a_dispatcher(check, tmp_path):
-    spec = shortest_policy(tmp_path / "agent.zip")
-    check(lambda: build("dispatchers", spec))
 
 
 def test_a_policy_decides_on_a_machine_in_use(tmp_path):

@@ -18,23 +18,30 @@ from cpsched.util.types import MISSING, JobType
 pytestmark = pytest.mark.slow
 
 
-@given(workload=workloads(), system=machines(), until=st.integers(0, 60))
-@settings(max_examples=20)
-@pytest.mark.parametrize("dispatcher", CLASSES)
-def test_going_on_from_a_file_gives_the_same(dispatcher, workload, system, until, tmp_path_factory):
+@given(
+    dispatcher=st.sampled_from(CLASSES),
+    predictor=st.sampled_from(["requested", "last", "gbm-log:start=2,window=8,trees=2"]),
+    workload=workloads(),
+    system=machines(),
+    until=st.integers(0, 60),
+)
+@settings(max_examples=60)
+def test_going_on_from_a_file_gives_the_same(
+    dispatcher, predictor, workload, system, until, tmp_path_factory
+):
     """
     Stop anywhere, write, read in a new simulator, go on: everything is as without the stop.
 
     So equal input gives equal output, too.
     """
     fitted = fit(workload, system)
-    whole = simulator(fitted, dispatcher)
+    whole = simulator(fitted, dispatcher, predictor=predictor)
     whole.run()
-    cut = simulator(fitted, dispatcher)
+    cut = simulator(fitted, dispatcher, predictor=predictor)
     cut.run(until=until)
     path = tmp_path_factory.mktemp("checkpoint") / "state.npz"
     checkpoint.write(path, "me", cut.state())
-    again = simulator(fitted, dispatcher)
+    again = simulator(fitted, dispatcher, predictor=predictor)
     again.restore(checkpoint.read(path, "me"))
     again.run()
     assert result(again) == result(whole)

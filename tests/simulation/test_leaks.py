@@ -109,14 +109,6 @@ def compare(dispatcher, predictor, workload, system, until, seed):
     assert here.lines == there.lines
 
 
-@given(workload=workloads(), system=machines(), until=st.integers(0, 40), seed=st.integers(0, 99))
-@settings(max_examples=20)
-@pytest.mark.parametrize("dispatcher", CLASSES)
-def test_no_decision_depends_on_the_future(dispatcher, workload, system, until, seed):
-    """Views and decisions up to an instant are the same in both worlds."""
-    compare(dispatcher, "requested", workload, system, until, seed)
-
-
 @given(
     dispatcher=st.sampled_from(["easy", "greedy:order=slowdown"]),
     workload=workloads(),
@@ -126,8 +118,8 @@ def test_no_decision_depends_on_the_future(dispatcher, workload, system, until, 
 )
 @settings(max_examples=25)
 @pytest.mark.parametrize("predictor", PREDICTORS)
-def test_no_prediction_depends_on_the_future(dispatcher, predictor, workload, system, until, seed):
-    """Nor do predictions, by which one dispatcher plans and the other ranks."""
+def test_no_view_depends_on_the_future(dispatcher, predictor, workload, system, until, seed):
+    """Nor do predictions and decisions: one dispatcher plans by predictions, the other ranks."""
     compare(dispatcher, SMALL.get(predictor, predictor), workload, system, until, seed)
 
 

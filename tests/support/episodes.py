@@ -4,6 +4,9 @@ import numpy as np
 from tiny import jobs, machine
 
 from cpsched.gym.environment import BatchScheduling
+from cpsched.gym.kernels.features import ESTIMATE, FEATURES
+from cpsched.gym.options import Options
+from cpsched.gym.policy import PolicyNetwork, save
 
 POOL = machine((16,))
 
@@ -31,3 +34,12 @@ def played(env, choose, first=0):
         rows, reward, done, _, info = env.step(choose(rows, env.action_masks()))
         total += reward
     return env.starts.tolist(), total, info["measure"]
+
+
+def shortest_policy(path, **decides):
+    """Save a policy that takes the shortest job, and return its options and specification."""
+    options = Options(**decides)
+    weights = np.zeros((len(FEATURES), 1), dtype=np.float32)
+    weights[ESTIMATE] = -1
+    save(path, PolicyNetwork(options, [(weights, np.zeros(1, dtype=np.float32))]))
+    return f"learned:file={path}"

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from recorded import Plans
 from tiny import FOUR_CORES, Nodes, jobs, machine, machines, run, workloads
 
-from cpsched.checks import check_keeps_promises
 from cpsched.engine.cluster import Cluster
 from cpsched.engine.encoder import Request
 from cpsched.errors import ConfigError
@@ -190,10 +189,6 @@ def test_a_stream_of_narrow_jobs_does_not_starve_a_wide_one():
     rows = [(second, 6 if second == 10 else 2, 3) for second in range(60)]
     assert line(*rows)[1][10] == 62
     assert line(*rows, dispatcher=BACKFILLING)[1][10] == 12
-
-
-def test_keeps_promises():
-    check_keeps_promises(lambda: build("dispatchers", BACKFILLING))
 
 
 def test_a_job_that_shares_nodes_gets_wholly_free_ones():

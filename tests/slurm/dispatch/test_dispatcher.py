@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tiny import jobs, machine, run, starts
 
-from cpsched.checks import CHECKS
+from cpsched.checks import check_dispatcher
 from cpsched.errors import ConfigError
 from cpsched.forecast import why_in_log
 from cpsched.model.schedule import JobOutcome
@@ -452,10 +452,9 @@ User = "user1"
 """
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("policy", ["", POLICY, BY_QOS])
-def test_contract(check, policy):
-    check(lambda: Slurm(policy_file.parse(policy)))
+@pytest.mark.parametrize("policy", [POLICY, BY_QOS])
+def test_a_site_s_policy_keeps_the_contract(policy):
+    check_dispatcher(lambda: Slurm(policy_file.parse(policy)))
 
 
 def test_options_are_those_of_slurm_conf():

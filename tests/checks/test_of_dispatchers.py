@@ -1,40 +1,19 @@
-"""The shipped checks: every dispatcher passes them, and each of them can fail."""
+"""The checks of dispatchers: each of them can fail."""
 
 import numpy as np
 import pytest
-from tiny import CLASSES, DISPATCHERS
 
 from cpsched import checks
 from cpsched.checks import CHECKS, CheckError, check_dispatcher, check_keeps_promises
 from cpsched.checks.sample import sample
 from cpsched.dispatch.allocators import make_allocator
-from cpsched.dispatch.backfilling import Conservative, Easy
+from cpsched.dispatch.backfilling import Easy
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.rules import Fifo, Greedy
 from cpsched.model.decision import Decision, PlannedStarts, Start
-from cpsched.util.spec import build
 from cpsched.verification import verify
 
 pytestmark = pytest.mark.slow
-
-
-def test_every_class_has_one_to_check():
-    """A class is checked once, with options; what options decide is verified with every schedule."""
-    kinds = [type(build("dispatchers", name)) for name in CLASSES]
-    assert len(set(kinds)) == len(kinds)
-    assert set(kinds) == {type(build("dispatchers", name)) for name in DISPATCHERS}
-
-
-@pytest.mark.parametrize("name", CLASSES)
-def test_dispatchers_keep_the_contract(name):
-    """All that are built in."""
-    check_dispatcher(lambda: build("dispatchers", name))
-
-
-@pytest.mark.parametrize("make", [Easy, lambda: Easy(backfill="sjf"), Conservative])
-def test_who_reserves_for_the_head_keeps_it(make):
-    """With requested times nothing ends later than expected."""
-    check_keeps_promises(make)
 
 
 def test_the_sample_has_everything_in_it():
@@ -48,7 +27,22 @@ def test_the_sample_has_everything_in_it():
     assert (jobs.runtime > jobs.requested_time).any()
     assert (np.diff(jobs.submit) == 0).any()
     assert len(sample().eligible) == 2
+    assert jobs.restartable.any()
+    assert jobs.job_type.any()
     assert verify(checks._Simulation(Fifo(), sample()).run()) == []
+
+
+@pytest.mark.parametrize(("dispatcher", "least"), [(Fifo, 0.75), (Easy, 0.55), (Greedy, 0.5)])
+def test_most_jobs_of_the_sample_wait(dispatcher, least):
+    """In three queues, the next of which begins when the one before is empty."""
+    submit = sample().workload.submit
+    start = checks._Simulation(dispatcher(), sample()).run().start
+    assert (start > submit).mean() > least
+    waiting = np.array([((submit <= now) & (start > now)).sum() for now in submit])
+    assert (np.diff((waiting > 0).astype(int)) == -1).sum() == 2
+    for burst in waiting.reshape(3, -1):
+        assert burst[0] == 0
+        assert burst.max() > 5
 
 
 class Nameless(Fifo):
@@ -132,6 +126,18 @@ class Promises(Fifo):
         return decision._replace(planned_starts=PlannedStarts(heads, [view.now] * len(heads)))
 
 
+class BackfillsAll(Easy):
+    """Plans a start for the head, and starts whatever fits now."""
+
+    def reset(self, system, seed):
+        super().reset(system, seed)
+        self.other = Greedy()
+        self.other.reset(system, seed)
+
+    def decide(self, view):
+        return super().decide(view)._replace(actions=self.other.decide(view).actions)
+
+
 class RanksTwice(Fifo):
     def ranking(self, view):
         return np.repeat(view.waiting.rows, 2)
@@ -206,6 +212,7 @@ def test_a_dispatcher_that_only_decides_keeps_the_contract():
         (SavesObjects, checks.check_survives_saving, "not an array, number or string"),
         (Writes, checks.check_leaves_its_input_alone, "decide changes the view: job table"),
         (Promises, check_keeps_promises, "was planned for second"),
+        (BackfillsAll, check_keeps_promises, "was planned for second"),
         (Greedy, check_keeps_promises, "never plans a start"),
         (RanksTwice, checks.check_describes_itself, "ranking names a row twice"),
         (ConsidersAll, checks.check_describes_itself, "considered names a row that does not wait"),
