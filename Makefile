@@ -36,12 +36,13 @@ test: $(VENV)/.installed-dev  ## Run all tests.
 test-quick: $(VENV)/.installed-dev  ## The tests that take no time: under a minute.
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
 
-check: $(VENV)/.installed-dev  ## Versions that agree, formatting, lint, types, architecture.
+check: $(VENV)/.installed-dev  ## Versions that agree, formatting, lint, types, architecture, words of messages.
 	@$(BIN)/python -m pip check
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(BIN)/python .ci/words
 
 licences: $(VENV)/.installed-dev  ## All packages that are installed have a licence that is allowed.
 	@$(BIN)/python docs/_ext/licences.py

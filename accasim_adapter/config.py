@@ -30,7 +30,7 @@ from cpsched.model.system import LogMapping, MemoryMapping, ProcessorMapping, Sy
 from cpsched.model.topology import Topology
 from cpsched.systems.nodes import MAX_NODES
 from cpsched.util.documents import read_json
-from cpsched.util.section import Section
+from cpsched.util.toml_section import Section
 from cpsched.util.types import MAX_AMOUNT
 
 if TYPE_CHECKING:

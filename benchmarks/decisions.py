@@ -23,8 +23,7 @@ import measure
 import numpy as np
 import views
 
-from cpsched import logs as traces
-from cpsched import systems
+from cpsched import logs, systems
 from cpsched.cp import cpsat
 from cpsched.papers.generators.eurora import EURORA, EuroraOptions
 from cpsched.simulation.simulate import simulate
@@ -141,9 +140,7 @@ def sample(args: argparse.Namespace) -> None:
     results: dict[str, Any] = {}
     for log in args.log or LOGS:
         file, system = LOGS[log]
-        workload = traces.read(measure.archive_log(args.traces, file)).select(
-            first=args.jobs or None
-        )
+        workload = logs.read(measure.archive_log(args.traces, file)).select(first=args.jobs or None)
         fitted = fit(workload, systems.load(system))
         for predictor in args.predictor or ("actual", "requested"):
             reference = Reference(args.reference, args.reference_step)

@@ -21,8 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cpsched import logs as traces
-from cpsched import systems
+from cpsched import logs, systems
 from cpsched.simulation.simulate import simulate
 from cpsched.study.paired import ratio
 from cpsched.systems.mapping import fit
@@ -46,7 +45,7 @@ def main() -> None:
             missing = [one for one in args.dispatchers if (name, str(window), one) not in known]
             if not missing:
                 continue
-            workload = workload if workload is not None else traces.read(log)
+            workload = workload if workload is not None else logs.read(log)
             first = int(np.random.default_rng(1000 + window).integers(len(workload) - args.jobs))
             rows = np.arange(first, first + args.jobs)
             fitted = fit(workload.take(rows), systems.load(system))

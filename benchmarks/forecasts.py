@@ -17,8 +17,7 @@ import sys
 from pathlib import Path
 from time import process_time
 
-from cpsched import logs as traces
-from cpsched import systems
+from cpsched import logs, systems
 from cpsched.errors import ConfigError
 from cpsched.forecast.evaluation import Score, score_forecasters
 from cpsched.forecast.forecaster import Forecaster
@@ -64,7 +63,7 @@ HEADS = (
 
 def scored(folder: Path, log: str, system: str, args: argparse.Namespace) -> list[list[str]]:
     """Return the rows of a log."""
-    workload = traces.read(folder / f"{log}.swf.gz").select(first=args.jobs)
+    workload = logs.read(folder / f"{log}.swf.gz").select(first=args.jobs)
     began = process_time()
     found = replay(
         fit(workload, systems.load(system)),
@@ -101,7 +100,7 @@ def ratio(score: Score) -> str:
 
 def deep(folder: Path, log: str, system: str, args: argparse.Namespace) -> str:
     """Return a line on what a forecast costs while many jobs wait."""
-    workload = traces.read(folder / f"{log}.swf.gz").select(first=args.jobs)
+    workload = logs.read(folder / f"{log}.swf.gz").select(first=args.jobs)
     run = Prequential(
         fit(workload, systems.load(system)),
         dispatcher=args.dispatcher,

@@ -30,8 +30,7 @@ import measure
 import numpy as np
 from farm_log import FARM, SYSTEM
 
-from cpsched import logs as traces
-from cpsched import systems
+from cpsched import logs, systems
 from cpsched.simulation.simulate import Settings, simulate
 from cpsched.study.inputs import jittered
 from cpsched.study.paired import ratio
@@ -80,7 +79,7 @@ Key = tuple[str, str, str]
 @cache
 def whole_log(name: str, folder: Path) -> Workload:
     """Return all jobs of a log."""
-    return traces.read(folder / LOGS[name][0], skip_bad_lines=True)
+    return logs.read(folder / LOGS[name][0], skip_bad_lines=True)
 
 
 @cache

@@ -35,8 +35,7 @@ import numpy as np
 import pyarrow.parquet as pq
 from wla_paper import ALPHA, BETA, PAPER
 
-from cpsched import logs as traces
-from cpsched import systems
+from cpsched import logs, systems
 from cpsched.cp import cpsat
 from cpsched.model.workload import Workload
 from cpsched.papers.wla.knapsack import Knapsack
@@ -143,7 +142,7 @@ def windows(args: argparse.Namespace) -> None:
         ("anl-intrepid", "ANL-Intrepid-2009-1.swf.gz", 2612),
     ):
         system = systems.load(system_name)
-        jobs = fit(traces.read(args.folder / file), system).workload
+        jobs = fit(logs.read(args.folder / file), system).workload
         area = (jobs.units * jobs.runtime).astype(float)
 
         def load(part: slice, jobs: Any = jobs, area: Any = area, system: Any = system) -> float:

@@ -10,12 +10,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from cpsched.former_names import name_removed_modules
+
 if TYPE_CHECKING:
     from cpsched.dispatch.allocators import Allocator, make_allocator
     from cpsched.dispatch.contract import Dispatcher, Reservation
     from cpsched.dispatch.learning import LearningDispatcher
+    from cpsched.dispatch.orders import Priority, make_priority
     from cpsched.dispatch.passes import start_by
-    from cpsched.dispatch.priority import Priority, make_priority
     from cpsched.engine.cluster import Cluster
     from cpsched.engine.encoder import Request
     from cpsched.errors import (
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from cpsched.kernels.compiling import kernel
     from cpsched.logs import read as read_log
     from cpsched.logs import write as write_log
-    from cpsched.metrics.leading import Figures
+    from cpsched.metrics.result_columns import Figures
     from cpsched.metrics.summary import summarize
     from cpsched.model.allocation import Allocation
     from cpsched.model.decision import Decision, PlannedStarts, Start
@@ -74,7 +76,7 @@ _HOMES = {
     "Decision": "cpsched.model.decision:Decision",
     "DispatchError": "cpsched.errors:DispatchError",
     "Dispatcher": "cpsched.dispatch.contract:Dispatcher",
-    "Figures": "cpsched.metrics.leading:Figures",
+    "Figures": "cpsched.metrics.result_columns:Figures",
     "Fitted": "cpsched.systems.mapping:Fitted",
     "InfeasibleRequestError": "cpsched.errors:InfeasibleRequestError",
     "Job": "cpsched.model.jobtable:Job",
@@ -85,7 +87,7 @@ _HOMES = {
     "Outcome": "cpsched.model.prediction:Outcome",
     "PlannedStarts": "cpsched.model.decision:PlannedStarts",
     "Prediction": "cpsched.model.prediction:Prediction",
-    "Priority": "cpsched.dispatch.priority:Priority",
+    "Priority": "cpsched.dispatch.orders:Priority",
     "Queue": "cpsched.model.system:Queue",
     "Request": "cpsched.engine.encoder:Request",
     "Reservation": "cpsched.dispatch.contract:Reservation",
@@ -116,7 +118,7 @@ _HOMES = {
     "load_run": "cpsched.study:load_run",
     "load_system": "cpsched.systems:load",
     "make_allocator": "cpsched.dispatch.allocators:make_allocator",
-    "make_priority": "cpsched.dispatch.priority:make_priority",
+    "make_priority": "cpsched.dispatch.orders:make_priority",
     "parse_system": "cpsched.systems:parse",
     "read_log": "cpsched.logs:read",
     "save_model": "cpsched.study.prediction.training:save",
@@ -202,6 +204,9 @@ __all__ = [
     "what_if",
     "write_log",
 ]
+
+
+name_removed_modules()
 
 
 def __getattr__(name: str) -> Any:

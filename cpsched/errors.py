@@ -22,8 +22,10 @@ from difflib import get_close_matches
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
+from cpsched.former_names import REMOVED, RENAMED_OPTIONS
+
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator
 
 Member = TypeVar("Member", bound=StrEnum)
 #: Of more names than these, errors name the closest alone.
@@ -128,75 +130,6 @@ def instead_of(name: str, known: Collection[str], introduction: str) -> str:
     return (
         f".{hint}" if hint else f"{introduction.rstrip(':')} {len(known)}, none of a similar name"
     )
-
-
-#: Names that are gone, by what they were, and what to use instead.
-REMOVED: Mapping[str, Mapping[str, str]] = {
-    "dispatcher": {
-        "urgency": "use easy-wsept",
-        "easy-urgency": "use easy-wsept",
-        "planned-easy": "use easy-plan",
-        "plan": "use lookahead",
-        "cph": "use cp-pool; cph-0 to cph-3 are its presets",
-        "cp": "use cp-nodes; cp-0 to cp-3 are its presets",
-        "try": "use speculative",
-        "policy": "use learned",
-        "rollout": "use easy-wsept",
-        "per-machine": "split the log (log convert --split), and simulate each part",
-    },
-    "priority": {"urgency": "use wsept"},
-    "allocator": {
-        "consolidate": "use pack",
-        "frugal": "use spare-scarce",
-        "least-loss": "use fgd",
-    },
-    "predictor": {"jobs-alike": "use knn"},
-    "kind of outages": {"drawn": "use random"},
-    "set": {"v1": "use v2, the same logs and dispatchers with the new names"},
-    "option": {
-        "priority": "use order",
-        "reserve": "use estimate=predicted, upper or requested",
-        "patience": "use aging",
-        "share": "use width_exponent",
-    },
-    "output format": {"xdmod": "use slurm, which writes as sacct prints"},
-    "command": {
-        "cpsched import-accasim": "use accasim import",
-        "cpsched machines": "use log convert --split, and compare each log",
-        "cpsched negotiation": "use show negotiation FILE",
-        "cpsched sheet": "use report",
-        "cpsched when": "use forecast",
-        "cpsched workload": "use log",
-        "cpsched slurm fidelity": "use validate",
-        "cpsched slurm run": "use slurm sandbox, a private Slurm on this machine",
-        "cpsched slurm demo": "use slurm sandbox",
-        "cpsched slurm when": "use slurm forecast",
-        "cpsched slurm twin": "export sacct from cron, and compare the file",
-        "cpsched slurm serve": "use slurm forecast --openmetrics FILE or --json, from cron",
-        **dict.fromkeys(
-            (f"cpsched slurm {name}" for name in ("pause", "resume", "watchdog", "health")),
-            "nothing acts on a production Slurm any more",
-        ),
-        "cpsched bench card": "use bench --json and the tables in its folder",
-        "cpsched bench verify": "use verify",
-    },
-}
-#: Options that have another name now; of several names those that the command has.
-RENAMED_OPTIONS: Mapping[str, tuple[str, ...]] = {
-    "--by": ("--deadline",),
-    "--correction": ("--estimate-correction",),
-    "--enforce-limits": ("--enforce-time-limits",),
-    "--forecasts": ("--samples",),
-    "--format": ("--input-format", "--export"),
-    "--jobs": ("--workers",),
-    "--no-enforce-limits": ("--no-enforce-time-limits",),
-    "--on": ("--executor",),
-    "--overwrite": ("--force",),
-    "--policy": ("--slurm-policy",),
-    "--score": ("--evaluate",),
-    "--seeds": ("--repeat",),
-    "--stats": ("--all-tables",),
-}
 
 
 def removed(kind: str, name: str) -> str:

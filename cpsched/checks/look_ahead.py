@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched import logs as traces
-from cpsched import systems
+from cpsched import logs, systems
 from cpsched.checks import moved, other_future
 from cpsched.errors import RunError
 from cpsched.study import load_run
@@ -28,13 +27,10 @@ from cpsched.systems.mapping import fit
 from cpsched.util.words import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from cpsched.model.schedule import Schedule
     from cpsched.model.workload import Workload
-
-    #: Returns dispatcher and predictor for the log in a folder.
-    Specs = Callable[[Path], tuple[str, str]]
 
 #: Shares of the submits after which the future is changed.
 POSITIONS = (0.2, 0.5, 0.8)
@@ -42,9 +38,7 @@ POSITIONS = (0.2, 0.5, 0.8)
 LOG = "log.parquet"
 
 
-def look_ahead(
-    log: Path, system: str, specs: Specs, folder: Path, *, code: Sequence[Path] = ()
-) -> list[str]:
+def look_ahead(log: Path, system: str, dispatcher: str, predictor: str, folder: Path) -> list[str]:
     """
     Return how starts depend on the future, at most one sentence for each counterfactual log.
 
@@ -52,21 +46,19 @@ def look_ahead(
     ----------
     log, system
         The file of the log, and the name or file of the system.
-    specs
-        Returns the specifications of dispatcher and predictor. It gets the folder of one
-        simulation, which holds ``log.parquet``: what learns must learn for each log anew.
+    dispatcher, predictor
+        Specifications.
     folder
         Empty, for the simulations.
-    code
-        Folders that are searched for modules before ``sys.path``.
 
     Raises
     ------
     RunError
         If a simulation fails.
     """
-    workload = traces.read(log)
-    original = _simulated(workload, system, specs, folder / "original", code)
+    workload = logs.read(log)
+    words = ("--system", system, "-d", dispatcher, "-p", predictor)
+    original = _simulated(workload, words, folder / "original")
     fitted = fit(workload, systems.load(system))
     rows = np.delete(np.arange(len(workload)), [row for row, _ in fitted.rejected])
     start, end = np.zeros((2, len(workload)), dtype=np.int64)
@@ -76,25 +68,19 @@ def look_ahead(
         until = int(workload.submit[int(position * (len(workload) - 1))])
         other = other_future(fitted, start, end, until, moved=rows[moved(original)]).workload
         other = workload.with_columns(submit=other.submit, runtime=other.runtime)
-        changed = _simulated(other, system, specs, folder / f"changed-{position}", code)
+        changed = _simulated(other, words, folder / f"changed-{position}")
         if difference := _first_difference(original, changed, until):
             differences.append(difference)
     return differences
 
 
-def _simulated(
-    workload: Workload, system: str, specs: Specs, folder: Path, code: Sequence[Path]
-) -> Schedule:
+def _simulated(workload: Workload, words: Sequence[str], folder: Path) -> Schedule:
     """Return the schedule of a log that is written to a folder."""
     folder.mkdir(parents=True)
-    traces.write(workload, folder / LOG)
-    dispatcher, predictor = specs(folder)
-    command = [
-        *("simulate", str(folder / LOG), "--system", system, "--out", str(folder / "out")),
-        *("-d", dispatcher, "-p", predictor),
-    ]
+    logs.write(workload, folder / LOG)
+    command = ["simulate", str(folder / LOG), *words, "--out", str(folder / "out")]
     # What is found here is found there, and nothing else.
-    path = os.pathsep.join(str(Path(entry).absolute()) for entry in [*map(str, code), *sys.path])
+    path = os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path)
     done = subprocess.run(  # noqa: S603
         [sys.executable, "-P", "-m", "cpsched", *command],
         env={**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"},

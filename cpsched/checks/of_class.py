@@ -117,7 +117,8 @@ def starts_as_before(spec: str, suite: str) -> None:
         differences = look_ahead(
             folder / "log.parquet",
             str(folder / "system.toml"),
-            lambda _: (dispatcher, predictor),
+            dispatcher,
+            predictor,
             folder / "runs",
         )
     require(not differences, next(iter(differences), ""))

@@ -17,7 +17,6 @@ from cpsched.util.spec import build
 from cpsched.util.tables import Column, Table
 
 if TYPE_CHECKING:
-    from cpsched.study.bench.entry import BenchEntry
     from cpsched.study.bench.logset import LogSet
 
 Logs = Annotated[
@@ -25,7 +24,7 @@ Logs = Annotated[
     typer.Option("--logs", help="Folder with logs of the set.", metavar="DIR"),
 ]
 #: Failed runs that are named.
-_MOST_TOLD = 5
+_MOST_FAILED = 5
 
 
 def register(app: typer.Typer) -> None:
@@ -51,10 +50,6 @@ def command(
         typer.Option("--predictor", "-p", help="Predictor that enters track predicted.",
                      metavar="SPEC"),
     ] = None,
-    entry: Annotated[
-        list[Path] | None,
-        typer.Option(help="Folder with entry.toml and code.", metavar="DIR"),
-    ] = None,
     version: Annotated[
         str, typer.Option("--set", help="Version of the set.", metavar="NAME")
     ] = "v2",
@@ -72,7 +67,7 @@ def command(
     always is; archive logs you bring (--logs). Killed, it goes on where it was.
     """
     from cpsched.cli.progress import steps, study_bars
-    from cpsched.study.bench.bench import Bench
+    from cpsched.study.bench.bench import Bench, BenchEntry
     from cpsched.study.bench.logset import KNOWLEDGE, QUICK, LogSet
 
     logset = LogSet.load(version)
@@ -83,16 +78,19 @@ def command(
         logset = replace(logset, seeds=QUICK)
     folder = out.absolute()
     with steps() as watch:
-        made = Bench.prepare(
+        bench = Bench.prepare(
             folder,
             logset,
             tracks=track or KNOWLEDGE,
             folders=logs or [],
-            submissions=_submissions(dispatcher or [], predictor or [], entry or []),
+            entries=[
+                *(BenchEntry.of("dispatchers", text) for text in dispatcher or ()),
+                *(BenchEntry.of("predictors", text) for text in predictor or ()),
+            ],
             watch=watch,
         )
     with study_bars() as display:
-        failed = made.carry_out(
+        failed = bench.carry_out(
             folder,
             jobs=workers,
             display=display,
@@ -100,7 +98,7 @@ def command(
         )
     _show(folder, as_json=as_json)
     if failed:
-        for line in failed[:_MOST_TOLD]:
+        for line in failed[:_MOST_FAILED]:
             echo(f"failed: {escaped(line)}")
         raise RunError(f"{counted(len(failed), 'run')} failed; the same command tries again")
 
@@ -119,7 +117,7 @@ def _describe(logset: LogSet, places: list[Path], *, as_json: bool) -> None:
             {**asdict(log), "at_hand": there}
             for log, there in zip(logset.logs, at_hand, strict=True)
         ]
-        tracks = {name: one.title for name, one in logset.tracks.items()}
+        tracks = {name: track.title for name, track in logset.tracks.items()}
         print_json("bench", {"set": logset.version, "tracks": tracks, "logs": logs})
         return
     sources = [
@@ -146,20 +144,6 @@ def _describe(logset: LogSet, places: list[Path], *, as_json: bool) -> None:
     echo("To run it: cpsched bench --logs DIR --out FOLDER -d my_package:Mine")
 
 
-def _submissions(
-    dispatchers: list[str], predictors: list[str], folders: list[Path]
-) -> list[BenchEntry]:
-    """Return what enters; a specification is named as tables name it."""
-    from cpsched.study.bench.entry import BenchEntry
-    from cpsched.study.study import as_label
-
-    return [
-        *(BenchEntry(name=as_label(one), dispatcher=one) for one in dispatchers),
-        *(BenchEntry(name=as_label(one), predictor=one) for one in predictors),
-        *map(BenchEntry.load, folders),
-    ]
-
-
 def _show(folder: Path, *, as_json: bool) -> None:
     """Write the tables, and print them."""
     from cpsched.cli.bench_scores import files_of, scored
@@ -168,17 +152,20 @@ def _show(folder: Path, *, as_json: bool) -> None:
     tracks = scored(folder)
     write_all(folder, files_of(tracks))
     if as_json:
-        print_json("bench", {"folder": str(folder), "tracks": [one.as_data() for one in tracks]})
+        print_json(
+            "bench",
+            {"folder": str(folder), "tracks": [scored_track.as_data() for scored_track in tracks]},
+        )
         return
     for note in notes(about(folder)):
         echo(f"note: {note}")
-    for one in tracks:
+    for scored_track in tracks:
         echo("")
-        echo(f"{one.track.name}: {one.track.title}")
+        echo(f"{scored_track.track.name}: {scored_track.track.title}")
         echo("")
-        echo(one.table(full=False).text(width()))
+        echo(scored_track.table(full=False).text(width()))
         echo("")
-        for line in one.sentences():
+        for line in scored_track.sentences():
             say(escaped(line))
     echo("")
     echo(f"Tables: {escaped(str(folder))}")

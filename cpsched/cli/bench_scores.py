@@ -39,24 +39,24 @@ def scored(folder: Path) -> list[Scored]:
 def files_of(tracks: Sequence[Scored]) -> dict[str, bytes]:
     """Return the tables that equal benches have alike, by file name."""
     files = {}
-    for one in tracks:
-        name = one.track.name
-        files[f"{name}.csv"] = one.rows()
+    for track in tracks:
+        name = track.track.name
+        files[f"{name}.csv"] = track.rows()
         caption = (
-            f"{one.track.title.capitalize()}: ratios to {one.scores.entries[0][0]} with 95 %"
-            f" intervals, {counted(len(one.scores.logs), 'log')},"
-            f" {counted(len(one.scores.seeds), 'repetition')}"
+            f"{track.track.title.capitalize()}: ratios to {track.scores.entries[0][0]} with 95 %"
+            f" intervals, {counted(len(track.scores.logs), 'log')},"
+            f" {counted(len(track.scores.seeds), 'repetition')}"
         )
-        shown = one.table(cost=False)
+        table = track.table(cost=False)
         columns = tuple(
-            replace(column, values=tuple(map(_one_line, column.cells())))
-            for column in shown.columns
+            replace(column, values=tuple(map(_in_one_line, column.cells())))
+            for column in table.columns
         )
-        table = replace(shown, columns=columns)
+        table = replace(table, columns=columns)
         files[f"{name}.tex"] = latex(table, caption=caption, label=f"bench-{name}")
     return {name: text.encode() for name, text in files.items()}
 
 
-def _one_line(cell: str) -> str:
+def _in_one_line(cell: str) -> str:
     value, _, interval = cell.partition("\n")
     return f"{value} ({interval})" if interval else value

@@ -67,30 +67,23 @@ def carry_out_and_show(study: Study, shown: Shown, *, repeat: str = "--repeat 5"
 
 
 def _report(out: Path) -> Path | None:
-    """Write the report; None where no package makes one, or a drawing library is not installed."""
+    """Write the report; None where a drawing library is not installed."""
     from importlib.util import find_spec
 
-    from cpsched.util import registry
-
-    if registry.entry("reports", "html") is None:
-        return None
     if any(find_spec(library) is None for library in ("matplotlib", "bokeh")):
         return None
-    make_report = registry.load("reports", "html")
+    from cpsched.report.html.make import make_report
+
     with steps() as progress:
-        page: Path = make_report(out, progress=progress).page
-    return page
+        return make_report(out, progress=progress).page
 
 
 def _show(
     outcome: CampaignOutcome, tables: Tables, page: Path | None, repeat: str, shown: Shown
 ) -> None:
-    from cpsched.util import registry
-
     done = outcome.runs - outcome.existing - len(outcome.failed)
     parts = [f"{counted(outcome.runs, 'run')}: {done:,} made", f"{outcome.existing:,} already done"]
     echo(", ".join([*parts, f"{len(outcome.failed):,} failed"]))
     show_results(tables, repeat, all_tables=shown.all_tables)
     echo(f"\nTables: {shown.out / 'tables'}")
-    if page or registry.entry("reports", "html") is not None:
-        echo(f"Report: {page or f'cpsched report {shlex.quote(str(shown.out))} makes one'}")
+    echo(f"Report: {page or f'cpsched report {shlex.quote(str(shown.out))} makes one'}")

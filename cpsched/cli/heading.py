@@ -80,7 +80,7 @@ def not_simulated(workload: Workload, rejected: Mapping[int, str]) -> Iterator[s
 def _not_jobs(rows: Mapping[str, int], of: int) -> Iterator[str]:
     for reason, number in rows.items():
         yield (
-            f"set aside: {counted(number, 'row')} of the log ({escaped(reason)}),"
+            f"excluded: {counted(number, 'row')} of the log ({escaped(reason)}),"
             f" {_percent(number / of)} of its rows"
         )
 
@@ -91,7 +91,7 @@ def _rejected(found: list[Rejection], jobs: int) -> Iterator[str]:
     yield (
         f"rejected: {counted(number, 'job')} that can never run here, {_percent(number / jobs)} of"
         f" the jobs with {_percent(share)} of the core time"
-        + ("; without them the machine is less busy than it was" if share >= _MATTERS else "")
+        + ("; without them the cluster is less busy than it was" if share >= _MATTERS else "")
     )
     for one in found[:_MOST]:
         much = f"{counted(one.jobs, 'job')}, {_percent(one.share_of_core_time)} of the core time"
@@ -124,7 +124,7 @@ def say(sentence: str) -> None:
 
 
 def totals(system: System) -> str:
-    """Return a machine's total of each resource except memory."""
+    """Return a system's total of each resource except memory."""
     kinds = zip(system.resources, system.total.tolist(), strict=True)
     return ", ".join(f"{total:,} {kind}" for kind, total in kinds if kind != "mem")
 

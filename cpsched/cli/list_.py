@@ -22,7 +22,7 @@ else:
 _FIRST = {
     "easy": "what most sites run; compare everything else with it",
     "easy-wsept": "many short jobs and rough requested times: lower slowdowns, longer tails",
-    "easy-slowdown": "a machine that is overloaded for days, GPU jobs in bursts",
+    "easy-slowdown": "a cluster that is overloaded for days, GPU jobs in bursts",
     "conservative": "tails of the wait matter more than means; slow if hundreds of jobs wait",
     "slurm": "what Slurm does: with its defaults, or as your site does with --slurm-policy",
 }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.cli.options import Part, Runs, moment
 from cpsched.cli.output import complain, counted, echo, escaped
-from cpsched.errors import ConfigError
+from cpsched.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,17 +35,22 @@ def study_of_log(
     Raises
     ------
     ConfigError
-        As there, or if there is no system, or more than one of what may be given once.
+        As there, or if there is no such log format, no system, or more than one of what may be
+        given once.
     """
     from cpsched.study.log_study import study_of_log as of_log
+    from cpsched.util import registry
 
     given = runs.given() | more
+    log_format, known = given.get("format"), registry.names("log_formats")
+    if log_format is not None and log_format not in known:
+        raise UnknownNameError("log format", log_format, known)
     for name in once:
         if len(given.get(name, ())) > 1:
             raise ConfigError(f"is given {len(given[name])} times; name one", key=_FLAGS[name])
     if "systems" not in given:
         raise ConfigError(
-            "is missing; a log needs a machine (cpsched list systems)", key=_FLAGS["systems"]
+            "is missing; a log needs a system (cpsched list systems)", key=_FLAGS["systems"]
         )
     return narrowed(of_log(log, given, "command line"), runs)
 

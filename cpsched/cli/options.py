@@ -37,7 +37,7 @@ def _beginning(incomplete: str, kind: str) -> list[str]:
 
 
 #: Groups of options in a command's help, in this order; the command's own options come first.
-LOG, MACHINE, DISPATCHING = "The log", "The machine", "Dispatchers and predictors"
+LOG, MACHINE, DISPATCHING = "The log", "The system", "Dispatchers and predictors"
 RULES, COMPARISON, OUTPUT = "Rules of the simulation", "Comparison", "Running and output"
 #: Groups of commands, also for those that other packages add.
 STUDY, JOBS, LOOK = "Simulate and compare", "Ask about jobs", "Look around"
@@ -239,7 +239,7 @@ class Rules(Group):
     def settings(self, seed: int) -> Settings:
         """Return the settings that they describe, with canonical specifications."""
         from cpsched.simulation.settings import read_settings
-        from cpsched.util.section import Section
+        from cpsched.util.toml_section import Section
 
         return replace(read_settings(Section(self.given, "command line")), seed=seed)
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from cpsched.systems.mapping import Fitted
 
 _OBSERVE = "An observer of the run, NAME:KEY=VALUE,... (cpsched list observers)."
-_EXPORT = "Also write a format (cpsched list formats)."
+_EXPORT = "Also write a format (cpsched list exports)."
 
 
 @grouped
@@ -198,7 +198,7 @@ def _formats(names: Sequence[str], out: Path | None) -> list[str]:
     from cpsched.util import registry
 
     for name in names:
-        registry.load("formats", name)
+        registry.load("exports", name)
         if out is None:
             raise ConfigError(f"{name} is written into a run: add --out", key="--export")
     return list(dict.fromkeys(names))

@@ -37,7 +37,7 @@ def command(
         list[Path] | None,
         _file("Output of scontrol show config, node and so on."),
     ] = None,
-    topology: Annotated[Path | None, _file("topology.conf. [beside slurm.conf]")] = None,
+    topology: Annotated[Path | None, _file("topology.conf. [in the folder of slurm.conf]")] = None,
     assoc: Annotated[Path | None, _file("Output of sacctmgr -P show assoc tree.")] = None,
     qos: Annotated[Path | None, _file("Output of sacctmgr -P show qos.")] = None,
     sshare: Annotated[Path | None, _file("Output of sshare -l -a -P.")] = None,

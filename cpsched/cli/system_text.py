@@ -20,7 +20,7 @@ _MOST = 30
 
 
 def system_text(system: System, width: int) -> str:
-    """Return the lines that describe a machine, as it was read from its file."""
+    """Return the lines that describe a system, as it was read from its file."""
     return "\n\n".join(_parts(system, width))
 
 

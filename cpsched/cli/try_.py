@@ -48,7 +48,7 @@ def command(
     system: Annotated[
         str | None,
         typer.Option(
-            "--system", "-s", help="Name or file of the machine. [inferred]", metavar="NAME"
+            "--system", "-s", help="Name or file of the system. [inferred]", metavar="NAME"
         ),
     ] = None,
     out: Annotated[Path | None, StudyFolder] = None,
@@ -62,10 +62,10 @@ def command(
     as_json: AsJson = False,
 ) -> None:
     """
-    See what other policies would do with a log: no machine and no options needed.
+    Compare six dispatchers on a job log: no system and no options needed.
 
-    Six policies on the same nodes, five repetitions each. Says first what was assumed, and whether
-    the record is reproduced; then what is gained, how surely, and who pays for it.
+    All run on the same nodes, five repetitions each. The output names what is assumed and how
+    close EASY is to the recorded waits; then each gain with its interval, and who waits longer.
     """
     from cpsched.cli.progress import reading
     from cpsched.logs import read as read_log
@@ -97,7 +97,7 @@ def command(
 
 
 def study_of(log: Path, machine: InferredSystem, folder: Path) -> Study:
-    """Return the study of a log on a machine, whose file is put into the study's folder."""
+    """Return the study of a log on a system, whose file is put into the study's folder."""
     from cpsched.study.log_study import study_of_log as log_study
     from cpsched.study.store import Store
     from cpsched.study.study import LabelledSpec
@@ -123,7 +123,7 @@ def study_of(log: Path, machine: InferredSystem, folder: Path) -> Study:
 
 
 def heading(workload: Workload, machine: InferredSystem) -> list[str]:
-    """Return what was read, and on what machine it is run."""
+    """Return what was read, and on what system it is run."""
     from cpsched.util.types import MISSING
 
     days = (int(workload.submit.max()) - int(workload.submit.min())) / 86400
@@ -161,13 +161,15 @@ def carry_out_and_say(study: Study, folder: Path, jobs: int, *, as_json: bool) -
     for line in () if unfit else groups:
         say(line)
     if nearest and not unfit:
-        say(f"{nearest} reproduces the record, EASY does not: if that is what runs there, compare"
-            " with it instead.")  # fmt: skip
+        say(
+            f"{nearest} reproduces the recorded waits, EASY does not: if that is what runs there,"
+            " compare with it instead."
+        )
     return {"nearest": nearest, "record": tables.record.rows()}
 
 
 def reproducing(tables: Tables) -> str:
-    """Return the policy that is nearest to the record if EASY does not reproduce it; else ''."""
+    """Return the policy that is nearest to the recorded waits if EASY is not; else ''."""
     from cpsched.metrics.validation import wait_pairs
     from cpsched.study import load_run
 
@@ -209,7 +211,7 @@ def where_next(
     on = f"{name}{skip} --system {system}"
     lines, using = ["", "Next:"], "" if base == "easy" else f" -d {base}"
     if not machine.known and out is None:
-        lines.append(f"  cpsched try {name} --out first   keeps the runs and the assumed machine")
+        lines.append(f"  cpsched try {name} --out first   keeps the runs and the assumed system")
         return [*lines, "  docs/guides/systems.md           your machine as a file of twenty lines"]
     lines += [
         f"  cpsched compare {on} -d {base} -d easy-wsept --repeat 5 --out runs",
@@ -220,10 +222,10 @@ def where_next(
 
 def _write_page(folder: Path, html: Path) -> None:
     """Write the study's report to a file."""
-    from cpsched.util import registry
+    from cpsched.report.html.make import make_report
     from cpsched.util.atomic_files import replacing
 
-    page = registry.load("reports", "html")(folder).page
+    page = make_report(folder).page
     try:
         with replacing(html.absolute()) as partial:
             partial.write_bytes(page.read_bytes())

@@ -36,8 +36,7 @@ def command(
     Check recorded schedules: every job accounted for, nothing over capacity, every rule kept.
 
     The runs of a bench are also re-run from the windows in its folder and compared byte for byte,
-    its tables are computed again, and every entry is run on windows whose future is changed, as by
-    cpsched check.
+    and its tables are computed again.
     """
     from cpsched.study.bench.bench import MARK
 
@@ -48,7 +47,7 @@ def command(
     wrong = [run["findings"] for run in runs if run["findings"]]
     faulty = {path: recount for path, recount in recounts.items() if recount.wrong}
     if as_json:
-        checked = [{"folder": str(path), **asdict(one)} for path, one in recounts.items()]
+        checked = [{"folder": str(path), **asdict(recount)} for path, recount in recounts.items()]
         print_json("verify", {"wrong": len(wrong) + len(faulty), "runs": runs, "benches": checked})
     else:
         _print_runs(runs)
@@ -100,8 +99,7 @@ def _print_bench(folder: Path, recount: Recount) -> None:
     result = f"{counted(len(recount.wrong), 'thing')} wrong" if recount.wrong else "OK"
     echo(
         f"{escaped(str(folder))}: {counted(recount.schedules, 'schedule')} checked,"
-        f" {counted(recount.runs, 'run')} re-run, {counted(recount.windows, 'window')} tested for"
-        f" look-ahead, {result}"
+        f" {counted(recount.runs, 'run')} re-run, {result}"
     )
 
 
@@ -119,17 +117,20 @@ def _runs_in(
 
 def summary_of(wrong: Sequence[Sequence[str]]) -> str:
     """Return one line on the findings of runs: schedules that break rules, and wrong files."""
-    schedules = sum(any(not one.startswith(FILES) for one in findings) for findings in wrong)
+    schedules = sum(
+        any(not finding.startswith(FILES) for finding in findings) for findings in wrong
+    )
     of_files = [
-        [one.removeprefix(FILES).partition(" ")[0].rstrip(":") for one in findings]
+        [finding.removeprefix(FILES).partition(" ")[0].rstrip(":") for finding in findings]
         for findings in wrong
-        if all(one.startswith(FILES) for one in findings)
+        if all(finding.startswith(FILES) for finding in findings)
     ]
     parts = []
     if schedules:
-        one = "1 schedule contradicts its own inputs"
         parts.append(
-            one if schedules == 1 else f"{schedules} schedules contradict their own inputs"
+            "1 schedule contradicts its own inputs"
+            if schedules == 1
+            else f"{schedules} schedules contradict their own inputs"
         )
     if of_files:
         names = dict.fromkeys(

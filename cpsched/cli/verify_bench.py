@@ -1,4 +1,4 @@
-"""Whether a bench is right: its runs, re-run, its tables, and whether its entries look ahead."""
+"""The check of a bench: its windows, schedules and tables, and its runs made again."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cpsched.checks.look_ahead import look_ahead
 from cpsched.cli.bench_scores import files_of, scored
 from cpsched.cli.verify_run import checked_run
-from cpsched.errors import RunError
+from cpsched.simulation.identity import file_digest
 from cpsched.study.bench.bench import INPUTS, about, reopened, runs_of
-from cpsched.util.documents import read_json, read_text
+from cpsched.study.bench.log_windows import LogWindow
 from cpsched.util.versions import versions
 from cpsched.util.words import escaped
 
@@ -21,12 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from cpsched.study.bench.bench import Bench
-    from cpsched.study.bench.entry import BenchEntry
-    from cpsched.study.bench.log_windows import LogWindow
 
-#: Files of the look-ahead test: jobs before the window, and what an entry learns from them.
-_BEFORE, _MODEL = "before.parquet", "model"
-#: What two equal runs have alike, byte for byte.
+#: Files that are the same in two equal runs, byte for byte.
 _SAME = ("jobs.parquet", "allocations.parquet")
 
 
@@ -38,18 +33,17 @@ class Recount:
     Attributes
     ----------
     wrong
-        What is wrong, a sentence each.
+        A sentence for each fault.
     notes
-        What differs without being wrong.
-    schedules, runs, windows
-        How many were checked, made again, and tested for look-ahead.
+        A sentence for each version that differs.
+    schedules, runs
+        Numbers of schedules that were checked, and of runs that were made again.
     """
 
     wrong: tuple[str, ...]
     notes: tuple[str, ...]
     schedules: int
     runs: int
-    windows: int
 
 
 def recount(
@@ -67,7 +61,7 @@ def recount(
     seeds
         Make only the runs of so many seeds again; None: all.
     watch
-        Called with what is done, how many of it, and of how many.
+        Called with the name of a step, the number that is done, and the number of all.
 
     Raises
     ------
@@ -76,79 +70,49 @@ def recount(
     """
     bench = reopened(folder)
     wrong = [*_windows(folder, bench)]
-    paths = [path for of in _paths(folder).values() for path in of.values()]
+    paths = [path for runs in _paths(folder).values() for path in runs.values()]
     for done, path in enumerate(paths):
         watch("schedules", done, len(paths))
         wrong += [f"{path.name}: {line}" for line in checked_run(path)["findings"]]
     again = 0
     if not wrong:
-        with tempfile.TemporaryDirectory(prefix="cpsched-bench-") as made:
-            again, differing = _made_again(folder, Path(made), bench, seeds, jobs, watch)
+        with tempfile.TemporaryDirectory(prefix="cpsched-bench-") as target:
+            again, differing = _made_again(folder, Path(target), bench, seeds, jobs, watch)
             wrong += differing
         wrong += _tables(folder)
-    tested = 0
-    for entry in bench.submissions:
-        for window in bench.windows:
-            watch("windows tested", tested, len(bench.submissions) * len(bench.windows))
-            where = f"{entry.name} looks ahead on {window.log.name}"
-            wrong += [f"{where}: {difference}" for difference in _differences(entry, window)]
-            tested += 1
     return Recount(
         wrong=tuple(wrong),
         notes=tuple(_other_versions(folder)),
         schedules=len(paths),
         runs=again,
-        windows=tested,
     )
 
 
-def _differences(entry: BenchEntry, window: LogWindow) -> list[str]:
-    """Return how the starts of an entry in a window depend on the future."""
-
-    def specs(folder: Path) -> tuple[str, str]:
-        before = folder / _BEFORE
-        if window.before is not None:
-            shutil.copyfile(window.before, before)
-        trained = entry.trained(folder, None if window.before is None else before, _MODEL)
-        return trained.dispatcher or "easy-wsept", trained.predictor or "requested"
-
-    code = () if entry.code is None else (entry.code,)
-    with tempfile.TemporaryDirectory(prefix="cpsched-look-ahead-") as made:
-        try:
-            return look_ahead(window.path, window.log.system, specs, Path(made) / "runs", code=code)
-        except RunError as error:
-            raise RunError(f"{entry.name} on {window.log.name}: {error}") from error
-
-
 def _other_versions(folder: Path) -> Iterator[str]:
-    """Yield which versions differ from those that the bench was run with."""
-    here = versions()
+    """Yield a sentence for each version that differs from the one of ``bench.json``."""
+    installed = versions()
     for name, version in about(folder)["versions"].items():
-        if here.get(name) != version:
-            yield f"{name} is {here.get(name, 'missing')}, the bench was run with {version}"
+        if installed.get(name) != version:
+            yield f"{name} is {installed.get(name, 'missing')}, the bench was run with {version}"
 
 
 def _paths(folder: Path) -> dict[str, dict[tuple[str, ...], Path]]:
     """
-    Return the runs of each track by log, dispatcher, predictor and seed.
+    Return the folders of the runs of each track by log, dispatcher, predictor and seed.
 
-    What else lies there, as the runs of an entry whose code was another, is not the bench's.
+    Runs of earlier code of an entry lie in the same folder and are left out.
     """
-    return {name: {_labels(run.path): run.path for run in of} for name, of in runs_of(folder)}
-
-
-def _labels(run: Path) -> tuple[str, ...]:
-    said = read_json(read_text(run / "run.json"))["arguments"]
-    return tuple(str(said[name]) for name in ("workload", "dispatcher", "predictor", "seed"))
+    return {
+        track: {(run.workload, *run.configuration, str(run.seed)): run.path for run in runs}
+        for track, runs in runs_of(folder)
+    }
 
 
 def _windows(folder: Path, bench: Bench) -> Iterator[str]:
-    """Yield which windows are not those that the bench says it was run on."""
-    from hashlib import sha256
-
-    said = {one["name"]: one["window_sha256"] for one in about(folder)["logs"]}
+    """Yield a sentence for each window that differs from the one of ``bench.json``."""
+    digests = {log["name"]: log["window_sha256"] for log in about(folder)["logs"]}
     for window in bench.windows:
-        if sha256(window.path.read_bytes()).hexdigest() != said[window.log.name]:
+        if file_digest(window.path) != digests[window.log.name]:
             yield f"{window.path.name}: is not the window that the bench was run on"
 
 
@@ -160,32 +124,28 @@ def _made_again(
     jobs: int,
     watch: Callable[[str, int, int], None],
 ) -> tuple[int, list[str]]:
-    """Return how many runs were made again from the windows, and which came out differently."""
+    """Return the number of runs made again, and a sentence for each that differs."""
     shutil.copytree(folder / INPUTS, target / INPUTS)
     logset = bench.logset
     fewer = replace(logset, seeds=min(seeds or logset.seeds, logset.seeds))
-    windows = [
-        replace(one, path=target / INPUTS / one.path.name,
-                before=one.before and target / INPUTS / one.before.name)
-        for one in bench.windows
-    ]  # fmt: skip
-    made = replace(bench, logset=fewer, windows=tuple(windows))
+    windows = tuple(LogWindow.of(window.log, target / INPUTS) for window in bench.windows)
+    copied = replace(bench, logset=fewer, windows=windows)
     watch("runs made again", 0, len(bench.tracks))
-    number, wrong = 0, made.carry_out(target, jobs=jobs)
-    there = _paths(folder)
-    for track, of in _paths(target).items():
-        for labels, run in of.items():
+    number, wrong = 0, copied.carry_out(target, jobs=jobs)
+    in_bench = _paths(folder)
+    for track, runs in _paths(target).items():
+        for labels, run in runs.items():
             number += 1
-            old, what = there.get(track, {}).get(labels), f"{track}: {' / '.join(labels)}"
+            old, place = in_bench.get(track, {}).get(labels), f"{track}: {' / '.join(labels)}"
             if old is None:
-                wrong.append(f"{what} is missing in the bench")
+                wrong.append(f"{place} is missing in the bench")
             elif any((old / name).read_bytes() != (run / name).read_bytes() for name in _SAME):
-                wrong.append(f"{what} made again is another schedule")
+                wrong.append(f"{place} made again is another schedule")
     return number, wrong
 
 
 def _tables(folder: Path) -> Iterator[str]:
-    """Yield which tables are not what the runs say."""
+    """Yield a sentence for each table that differs from the runs."""
     for name, content in files_of(scored(folder)).items():
         path = folder / name
         if not path.is_file() or path.read_bytes() != content:

@@ -22,8 +22,8 @@ from cpsched.cp.objective import add_starts
 from cpsched.cp.pool import PoolProblem, add_pool, pool_of
 from cpsched.cp.solve import BuiltModel
 from cpsched.dispatch.backlog import OVERDUE
+from cpsched.dispatch.orders import Wsept, check_overdue
 from cpsched.dispatch.passes import decision_of, easy_pass, frozen, start_in_order
-from cpsched.dispatch.priority import Wsept, check_overdue
 from cpsched.dispatch.shadow import PREDICTED, REQUESTED
 from cpsched.errors import check_choice
 from cpsched.model.decision import Decision, PlannedStarts, Start
@@ -67,7 +67,7 @@ class CpPool(PlanningDispatcher[PoolProblem]):
         Rules of a site that no decision breaks, with ``and`` between them, such as ``core per user
         at most 64 and jobs of queue debug at most 4``.
     overdue
-        With ``search=wsept``, as for :class:`~cpsched.dispatch.priority.Wsept`: such jobs come
+        With ``search=wsept``, as for :class:`~cpsched.dispatch.orders.Wsept`: such jobs come
         before those planned for now.
     """
 

@@ -12,9 +12,9 @@ from cpsched.cp import cpsat, stats
 from cpsched.cp.objective import OBJECTIVES, make_objective
 from cpsched.cp.solve import DecisionProblem, answer
 from cpsched.dispatch.learning import LearningDispatcher
+from cpsched.dispatch.orders import make_priority
 from cpsched.dispatch.passes import fits_now, frozen, start_in_order
 from cpsched.dispatch.pooled import free_now
-from cpsched.dispatch.priority import make_priority
 from cpsched.dispatch.shadow import PREDICTED
 from cpsched.errors import check_choice, check_least
 from cpsched.model.decision import NOTHING, Decision

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from cpsched.cp import cpsat
-from cpsched.dispatch.priority import AGING, ExpectedWait, Wsept
+from cpsched.dispatch.orders import AGING, ExpectedWait, Wsept
 from cpsched.errors import ConfigError, check_choice
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpsched.dispatch.learning import LearningDispatcher
+from cpsched.dispatch.orders import make_priority
 from cpsched.dispatch.passes import ALL, decision_of, easy_pass, plan_pass, with_plan
-from cpsched.dispatch.priority import make_priority
 from cpsched.dispatch.shadow import PREDICTED
 from cpsched.errors import check_least
 from cpsched.kernels import easy

@@ -76,7 +76,7 @@ class Backlog:
             How long the n waiting jobs are expected to run, seconds, shape ``(n,)``.
         taken
             Returns the least amounts that jobs take, see
-            :meth:`cpsched.dispatch.priority.Priority.taken`.
+            :meth:`cpsched.dispatch.orders.Priority.taken`.
         mean_of
             Returns the same as ``expected`` for jobs that run already at the first decision.
         """

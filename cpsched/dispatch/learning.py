@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.contract import Dispatcher
-from cpsched.dispatch.priority import FifoOrder
-from cpsched.dispatch.queue_order import QueueOrder
+from cpsched.dispatch.orders import FifoOrder
 from cpsched.dispatch.runtime_distribution import RuntimeHistory
 from cpsched.dispatch.shadow import PREDICTED, ReservationView
+from cpsched.dispatch.sorted_queue import QueueOrder
 from cpsched.errors import ConfigError
 from cpsched.model import columns as c
 from cpsched.model.decision import NOTHING
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from cpsched.dispatch.allocators import Allocator
-    from cpsched.dispatch.priority import Priority
+    from cpsched.dispatch.orders import Priority
     from cpsched.model.decision import Decision
     from cpsched.model.system import System
     from cpsched.model.view import View

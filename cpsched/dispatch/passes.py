@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from cpsched.dispatch.allocators import Allocator
-    from cpsched.dispatch.priority import Priority
+    from cpsched.dispatch.orders import Priority
     from cpsched.model.view import View
     from cpsched.util.types import AnyArray, BoolArray, IntArray
 

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from cpsched.dispatch import priority
+from cpsched.dispatch import orders
 from cpsched.dispatch.learning import LearningDispatcher
+from cpsched.dispatch.orders import ExpectedWait, Slowdown, make_priority
 from cpsched.dispatch.passes import candidates, frozen, start_in_order
-from cpsched.dispatch.priority import ExpectedWait, Slowdown, make_priority
 from cpsched.kernels import event_loop
 from cpsched.model.decision import NOTHING, Decision
 from cpsched.model.jobtable import JobTable
 
 if TYPE_CHECKING:
-    from cpsched.dispatch.priority import Priority
+    from cpsched.dispatch.orders import Priority
     from cpsched.model.system import System
     from cpsched.model.view import View
 
@@ -39,7 +39,7 @@ class Fifo(LearningDispatcher):
     family = "lists"
     good_for = "a reference: nobody is overtaken"
     goes_wrong_when = "a large job is at the head: the cluster drains for it, and all others wait"
-    order: ClassVar[type[Priority]] = priority.FifoOrder
+    order: ClassVar[type[Priority]] = orders.FifoOrder
     rule = event_loop.FIFO
 
     def __init__(self, allocator: str = "first-fit") -> None:
@@ -65,7 +65,7 @@ class Sjf(Fifo):
     goes_wrong_when = (
         "jobs are large or long, or runtimes are requested times: it drains the cluster, too"
     )
-    order = priority.SjfOrder
+    order = orders.SjfOrder
 
 
 class Ljf(Fifo):
@@ -81,7 +81,7 @@ class Ljf(Fifo):
     name = "ljf"
     good_for = "a reference: the worst order for short jobs"
     goes_wrong_when = "there are short jobs: they wait behind all long ones"
-    order = priority.LjfOrder
+    order = orders.LjfOrder
 
 
 class Greedy(LearningDispatcher):

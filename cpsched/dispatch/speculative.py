@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.dispatch.priority import FifoOrder
+from cpsched.dispatch.orders import FifoOrder
 from cpsched.dispatch.shadow import TIMES, Shadow
 from cpsched.dispatch.wrapper import Wrapper
 from cpsched.errors import check_least, check_range

@@ -9,8 +9,8 @@ import numpy as np
 
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.contract import Dispatcher
+from cpsched.dispatch.orders import least_taken
 from cpsched.dispatch.passes import decision_of, easy_pass, frozen, list_pass
-from cpsched.dispatch.priority import least_taken
 from cpsched.gym.facts import facts_of
 from cpsched.gym.kernels.episodes import Jobs, rule_keys
 from cpsched.gym.kernels.features import FEATURES, shown_rows

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from cpsched.dispatch.priority import least_taken
+from cpsched.dispatch.orders import least_taken
 from cpsched.errors import ConfigError, check_choice, check_least
 from cpsched.gym.facts import facts_of
 from cpsched.gym.kernels.episodes import Jobs

@@ -46,7 +46,7 @@ FIFO = np.int8(0)
 
 #: Of a type of its own, too: jobs are ranked at every decision, and those that do not fit are
 #: skipped. This one ranks by slowdown, a larger number by expected waits, of which it is the
-#: largest. See :mod:`cpsched.dispatch.priority`.
+#: largest. See :mod:`cpsched.dispatch.orders`.
 RANKED = np.int32(0)
 
 #: The scalars that change from call to call, as one record.
@@ -331,7 +331,7 @@ def carry_out(count, packed, amount_of, log, tables, lists, record):
 
 @inner
 def _rank(largest, now, rows, cols, demand):
-    """Sort rows as :mod:`cpsched.dispatch.priority` does: by what is urgent, then by demand."""
+    """Sort rows as :mod:`cpsched.dispatch.orders` does: by what is urgent, then by demand."""
     key = demand[rows]
     sort_by(key, rows, len(rows))
     for i in range(len(rows)):

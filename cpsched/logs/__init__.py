@@ -2,7 +2,7 @@
 Job logs: read any registered format into a workload, write workloads.
 
 :func:`read` recognises a file by what is in it. Formats are registered under ``cpsched.logs``
-(see :class:`cpsched.logs.format.TraceFormat`) and imported when they are needed.
+(see :class:`cpsched.logs.format.LogFormat`) and imported when they are needed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from os import PathLike
 
-    from cpsched.logs.format import TraceFormat
+    from cpsched.logs.format import LogFormat
     from cpsched.model.workload import Workload
 
 
@@ -51,7 +51,7 @@ def read(
         If no format has that name.
     """
     path = Path(path)
-    reader: TraceFormat = registry.load("traces", format or detect(path))
+    reader: LogFormat = registry.load("log_formats", format or detect(path))
     try:
         return reader.read(path, skip_bad_lines=skip_bad_lines)
     except TraceError as error:
@@ -60,7 +60,7 @@ def read(
         raise _with_count(reader, path, error) from None
 
 
-def _with_count(reader: TraceFormat, path: Path, error: TraceError) -> TraceError:
+def _with_count(reader: LogFormat, path: Path, error: TraceError) -> TraceError:
     """Return the error of a log's first invalid line with how many there are, and a way on."""
     try:
         number = dict(reader.read(path, skip_bad_lines=True).set_aside)["bad line"]
@@ -104,7 +104,7 @@ def write(
             " (convert: --to-format)",
             file=path,
         )
-    writer = registry.load("traces", name).write
+    writer = registry.load("log_formats", name).write
     if writer is None:
         raise TraceError(f"the format '{name}' can only be read", file=path)
     return tuple(writer(workload, path) or ())
@@ -124,11 +124,11 @@ def detect(path: str | PathLike[str]) -> str:
 
     path = Path(path)
     start = head(path)
-    choice = f"choose one of {', '.join(registry.names('traces'))} with --input-format"
+    choice = f"choose one of {', '.join(registry.names('log_formats'))} with --input-format"
     matching = [reader.name for reader in _formats() if reader.matches(path, start)]
     if len(matching) == 1:
         return matching[0]
-    known = f"accepted are {', '.join(registry.names('traces'))} (--input-format)"
+    known = f"accepted are {', '.join(registry.names('log_formats'))} (--input-format)"
     if not matching and (what := foreign(start)):
         raise TraceError(f"is {what}; {known}", file=path)
     name = _named(path)
@@ -144,10 +144,10 @@ def _named(path: Path) -> str | None:
     return next((reader.name for reader in _formats() if name.endswith(reader.suffixes)), None)
 
 
-def _formats() -> Iterator[TraceFormat]:
+def _formats() -> Iterator[LogFormat]:
     """Yield every registered format; one that cannot be imported is named in a warning."""
-    for name in registry.names("traces"):
+    for name in registry.names("log_formats"):
         try:
-            yield registry.load("traces", name)
+            yield registry.load("log_formats", name)
         except ConfigError as error:
             warnings.warn(f"log format skipped: {error}", RuntimeWarning, stacklevel=3)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from cpsched.model.workload import Workload
 
 
-class TraceFormat(Protocol):
+class LogFormat(Protocol):
     """
     One kind of job log; registered by name under ``cpsched.logs``.
 

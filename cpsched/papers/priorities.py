@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from cpsched.dispatch.priority import FifoOrder, Priority
+from cpsched.dispatch.orders import FifoOrder, Priority
 from cpsched.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ import numpy as np
 from cpsched.cp import cpsat
 from cpsched.dispatch.contract import WaitReason
 from cpsched.dispatch.learning import LearningDispatcher
+from cpsched.dispatch.orders import FifoOrder, make_priority
 from cpsched.dispatch.passes import frozen
-from cpsched.dispatch.priority import FifoOrder, make_priority
 from cpsched.errors import check_least
 from cpsched.model.decision import Decision
 from cpsched.papers.priorities import Multifactor
@@ -24,7 +24,7 @@ from cpsched.papers.priorities import Multifactor
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.dispatch.priority import Priority
+    from cpsched.dispatch.orders import Priority
     from cpsched.model.decision import Start
     from cpsched.model.jobtable import JobTable
     from cpsched.model.system import System

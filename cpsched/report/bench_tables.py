@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from cpsched.report.grid import interval
 from cpsched.report.outcomes import lines_of_run
+from cpsched.report.table_files import as_csv
 from cpsched.study import load_run
 from cpsched.study.bench.bounds import lower_bounds
 from cpsched.study.bench.scores import FEWEST_RANKED, LONGEST, SCORE, TRIPLE, Scores
-from cpsched.study.paired import Estimate, ratio
-from cpsched.util.documents import read_json
+from cpsched.study.paired import over_logs, ratio
+from cpsched.study.tables import Rows
 from cpsched.util.tables import Column, Table
 from cpsched.util.words import escaped
 from cpsched.util.words import ratio as times
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from cpsched.study.bench.logset import Track
     from cpsched.study.bench.scores import EntryScores
+    from cpsched.study.paired import Estimate
     from cpsched.study.results import RunResult
 
 _AREA, _TAIL, _SLOWDOWN = TRIPLE
@@ -72,7 +73,9 @@ class Scored:
         beside = [run for run in oracle if (run.workload, run.seed) in there]
         scores = Scores([*runs, *beside], base)
         bounds = (
-            {} if track.run else dict(_bounds(scores, [r for r in runs if r.configuration == base]))
+            {}
+            if track.run
+            else dict(_bounds(scores, [run for run in runs if run.configuration == base]))
         )
         first = {run.workload: run for run in reversed(runs) if run.configuration == base}
         return cls(
@@ -80,7 +83,9 @@ class Scored:
             scores=scores,
             entries=tuple(scores.table()),
             bounds=bounds,
-            conditions={log: lines_of_run(_summary(first[log])) for log in scores.logs},
+            conditions={
+                log: lines_of_run(load_run(first[log].path).numbers) for log in scores.logs
+            },
         )
 
     def name(self, entry: EntryScores) -> str:
@@ -105,40 +110,40 @@ class Scored:
         rows = self.entries
         bounds = [BOUND] if self.bounds else []
         columns = [
-            Column("dispatcher", "", (*(escaped(self.name(one)) for one in rows), *bounds)),
+            Column("dispatcher", "", (*(escaped(self.name(entry)) for entry in rows), *bounds)),
             Column(
                 "mean rank",
                 "",
                 (*map(_rank, rows), *("-" for _ in bounds)),
-                sorted_by=(*(one.rank for one in rows), *(None for _ in bounds)),
+                sorted_by=(*(entry.rank for entry in rows), *(None for _ in bounds)),
             ),
         ]
         for figure, title in TITLES.items():
-            cells = [_ratio(one.ratios[figure]) for one in rows]
+            cells = [_ratio(entry.ratios[figure]) for entry in rows]
             if not (full or figure == SCORE):
                 cells = [cell.partition("\n")[0] for cell in cells]
             cells += [times(self.bounds[figure]) if figure in self.bounds else "-" for _ in bounds]
-            values = [one.ratios[figure].mean for one in rows]
+            values = [entry.ratios[figure].mean for entry in rows]
             numbers = (*values, *(self.bounds.get(figure) for _ in bounds))
             columns.append(Column(title, "", tuple(cells), sorted_by=numbers))
         if cost:
-            spent = [f"{one.cpu_ms:.3g} ms" for one in rows]
-            numbers = (*(one.cpu_ms for one in rows), *(None for _ in bounds))
+            spent = [f"{entry.cpu_ms:.3g} ms" for entry in rows]
+            numbers = (*(entry.cpu_ms for entry in rows), *(None for _ in bounds))
             cells = [*spent, *("-" for _ in bounds)]
             columns.append(Column("CPU per decision", "", tuple(cells), sorted_by=numbers))
         return Table("", tuple(columns))
 
     def sentences(self) -> Iterator[str]:
         """Say who is first, how surely, and at what price."""
-        ranked = [one for one in self.entries if one.rank is not None]
+        ranked = [entry for entry in self.entries if entry.rank is not None]
         logs = len(self.scores.logs)
         if logs < FEWEST_RANKED:
             yield f"{logs} logs are too few to say who is ahead; {FEWEST_RANKED} are needed."
         else:
             yield from self._first(ranked)
-        for one in self.entries:
-            for log, said in one.lost.items():
-                yield f"Not ranked: {self.name(one)}; on {log} {said}."
+        for entry in self.entries:
+            for log, loss in entry.lost.items():
+                yield f"Not ranked: {self.name(entry)}; on {log} {loss}."
         for dispatcher, predictor in self.scores.incomplete:
             yield f"Left out, because runs are missing: {dispatcher} with {predictor}."
         if self.scores.friedman is not None:
@@ -147,13 +152,13 @@ class Scored:
     def _first(self, ranked: Sequence[EntryScores]) -> Iterator[str]:
         """Say who is first, and who is not clearly behind."""
         best, base = ranked[0], self.scores.entries[0][0]
-        level = [self.name(one) for one in ranked[1:] if one.is_level]
-        said = f"irst by mean rank over {len(self.scores.logs)} logs is {self.name(best)}"
-        said = f"None is clearly ahead of {base}: f{said}" if base in level else f"F{said}"
+        level = [self.name(entry) for entry in ranked[1:] if entry.is_level]
+        begin = f"None is clearly ahead of {base}: first" if base in level else "First"
+        sentence = f"{begin} by mean rank over {len(self.scores.logs)} logs is {self.name(best)}"
         if best.who != self.scores.entries[0]:
-            said += f", at {_plain(best.ratios[SCORE])} of {base}'s triple and"
-            said += f" {_plain(best.ratios[LONGEST])} of its longest wait"
-        yield f"{said}."
+            sentence += f", at {_plain(best.ratios[SCORE])} of {base}'s triple and"
+            sentence += f" {_plain(best.ratios[LONGEST])} of its longest wait"
+        yield f"{sentence}."
         if level:
             yield f"Not clearly behind it: {', '.join(level)}."
 
@@ -165,41 +170,35 @@ class Scored:
             "bounds": self.bounds,
             "conditions": self.conditions,
             "friedman_p": self.scores.friedman,
-            "entries": [{"name": self.name(one), **asdict(one)} for one in self.entries],
+            "entries": [{"name": self.name(entry), **asdict(entry)} for entry in self.entries],
         }
 
     def rows(self) -> str:
         """Return every run's figures as CSV, in full: what the scores are made of."""
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        names = ["dispatcher", "predictor", "log", *_RATIOS, "rank"]
-        writer.writerow(names)
-        for one in self.entries:
-            at = self.scores.entries.index(one.who)
+        rows = []
+        for entry in self.entries:
+            at = self.scores.entries.index(entry.who)
+            dispatcher, predictor = entry.who
             for log, name in enumerate(self.scores.logs):
-                ratios = [f"{self.scores.on_each(figure)[at, log]:.6g}" for figure in _RATIOS]
-                rank = f"{one.ranks[log]:g}" if one.ranks else ""
-                writer.writerow([*one.who, name, *ratios, rank])
-        return out.getvalue()
-
-
-_RATIOS = tuple(TITLES)
+                row = {"dispatcher": dispatcher, "predictor": predictor, "log": name}
+                for figure in TITLES:
+                    row[figure] = f"{self.scores.on_each(figure)[at, log]:.6g}"
+                rows.append(row | {"rank": f"{entry.ranks[log]:g}" if entry.ranks else ""})
+        return as_csv(Rows.of(rows))
 
 
 def _bounds(scores: Scores, base: Sequence[RunResult]) -> Iterator[tuple[str, float]]:
     """Yield bounds of slowdown and area-weighted response, over the baseline's."""
-    found: dict[str, list[list[float]]] = {_SLOWDOWN: [], _AREA: []}
+    on_logs: dict[str, list[float | None]] = {_SLOWDOWN: [], _AREA: []}
     for log in scores.logs:
-        own: dict[str, list[float]] = {_SLOWDOWN: [], _AREA: []}
-        for run in (run for run in base if run.workload == log):
-            slowdown, area = _bound(run)
-            own[_SLOWDOWN].append(slowdown / float(run.groups["all"][_SLOWDOWN] or 1))
-            own[_AREA].append(area / float(run.groups["all"][_AREA] or 1))
-        for figure, each in own.items():
-            found[figure].append(each)
-    for figure, logs in found.items():
-        means = [_geometric(each) for each in logs]
-        yield figure, _geometric(means)
+        runs = [run for run in base if run.workload == log]
+        bounds = zip(*map(_bound, runs), strict=True)
+        for figure, of_runs in zip(on_logs, bounds, strict=True):
+            mean = ratio(of_runs, [float(run.figures[figure] or 1) for run in runs])
+            on_logs[figure].append(None if mean is None else mean.mean)
+    for figure, ratios in on_logs.items():
+        mean = over_logs(ratios)
+        yield figure, float("nan") if mean is None else mean.mean
 
 
 def _bound(run: RunResult) -> tuple[float, float]:
@@ -211,16 +210,6 @@ def _bound(run: RunResult) -> tuple[float, float]:
     return lower_bounds(jobs.submit, ran, jobs.units * jobs.request[:, core], machine)
 
 
-def _summary(run: RunResult) -> dict[str, Any]:
-    found: dict[str, Any] = read_json((run.path / "metrics.json").read_text(encoding="utf-8"))
-    return found
-
-
-def _geometric(values: Sequence[float]) -> float:
-    found = ratio(values, [1.0] * len(values))
-    return float("nan") if found is None else found.mean
-
-
 def _rank(entry: EntryScores) -> str:
     if entry.rank is None:
         return "-"
@@ -228,11 +217,9 @@ def _rank(entry: EntryScores) -> str:
     return f"{entry.rank:.1f}{low_high}"
 
 
-def _ratio(found: Estimate) -> str:
-    ends = [times(end).removeprefix("×") for end in (found.low, found.high) if end is not None]
-    return "\n".join(filter(None, (times(found.mean), "-".join(ends))))
+def _ratio(mean: Estimate) -> str:
+    return "\n".join(filter(None, (times(mean.mean), interval(mean).replace(" to ", "-"))))
 
 
-def _plain(found: Estimate) -> str:
-    ends = [times(end).removeprefix("×") for end in (found.low, found.high) if end is not None]
-    return f"{times(found.mean)}{f' ({ends[0]} to {ends[1]})' if ends else ''}"
+def _plain(mean: Estimate) -> str:
+    return f"{times(mean.mean)} ({interval(mean)})".removesuffix(" ()")

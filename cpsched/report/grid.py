@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cpsched.metrics.leading import BY_NAME as LEADING_FIGURES
+from cpsched.metrics.result_columns import BY_NAME as LEADING_FIGURES
 from cpsched.report.findings import NOTICEABLE, Against, Change
-from cpsched.report.leading import leading
-from cpsched.study.paired import ratio
+from cpsched.report.results_table import leading
+from cpsched.study.paired import over_logs
 from cpsched.study.verdicts import is_clear, of_mean
 from cpsched.util.tables import Column, Table
 from cpsched.util.words import escaped, estimate
@@ -17,12 +17,10 @@ from cpsched.util.words import ratio as times
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cpsched.report.leading import Leading, LeadingRows, Measured
+    from cpsched.report.results_table import Leading, LeadingRows, Measured
     from cpsched.study.paired import Estimate
     from cpsched.study.tables import Tables
 
-#: With fewer logs there is no interval over them.
-_FEWEST = 3
 QUALITY, WAIT, LONGEST = "mean_bounded_slowdown", "mean_wait", "longest_wait"
 
 
@@ -105,21 +103,6 @@ class Row:
                 if one and one.sure == "worse" and (one.ratio or 0) >= 1 + NOTICEABLE
             ),
         )
-
-
-def over_logs(ratios: Sequence[float | None]) -> Estimate | None:
-    """
-    Return the geometric mean of the ratios on each log; None if one is not known.
-
-    Two logs have no interval: that they happen to be alike says nothing of others.
-    """
-    known = [one for one in ratios if one is not None]
-    if len(known) < len(ratios):
-        return None
-    found = ratio(known, [1.0] * len(known))
-    if found is not None and found.number < _FEWEST:
-        return replace(found, low=None, high=None)
-    return found
 
 
 def _figure(run: Leading, name: str) -> Measured:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 #: Of the layout of checkpoints; others are refused.
-FORMAT = 3
+FORMAT = 4
 #: Rows that are looked at together.
 _PIECE = 1 << 16
 
@@ -64,7 +64,9 @@ def read(path: Path, identity: str) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise RunError(f"{path} is not a checkpoint, or is damaged: {error}") from error
     if plain.get("/format") != FORMAT:
-        raise RunError(f"{path} is a checkpoint of another version of cpsched")
+        raise RunError(
+            f"{path} is a checkpoint of another version of cpsched; remove it to start again"
+        )
     if digest != _digest(arrays, plain):
         raise RunError(f"{path} is damaged: its content is not what was written")
     if plain.get("/identity") != identity:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.dispatch.backfilling import Conservative, Easy
-from cpsched.dispatch.priority import WithDemand
+from cpsched.dispatch.orders import WithDemand
 from cpsched.dispatch.rules import Fifo, Greedy
 from cpsched.errors import DispatchError
 from cpsched.kernels import event_loop

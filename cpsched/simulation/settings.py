@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from cpsched.util.section import Section
+    from cpsched.util.toml_section import Section
 
 #: A setting of the mapping that leaves the jobs as the log has them.
 _AS_IN_LOG = "none"

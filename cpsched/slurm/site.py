@@ -59,8 +59,8 @@ class SiteOptions:
 
     jobs: int = option(100_000, "number of jobs, tasks of arrays counted one by one")
     days: float = option(30.0, "days in which they are submitted")
-    seed: int = option(1, "seed of all random choices; equal seeds give equal workloads")
-    load: float = option(0.9, "share of the machine's core-hours of these days that jobs ask for")
+    seed: int = option(1, "seed of all random choices; the same seed gives the same jobs")
+    load: float = option(0.9, "share of the system's core-hours of these days that jobs ask for")
     arrays: float = option(1 / 3, "share of the jobs that are tasks of arrays")
 
     def __post_init__(self) -> None:

@@ -71,7 +71,7 @@ class LogFile:
 
     def reader(self) -> tuple[str, str] | None:
         """Return the registry group and the name of what reads it, None if nothing does."""
-        return None if self.format is None else ("traces", self.format)
+        return None if self.format is None else ("log_formats", self.format)
 
     def identity(self) -> list[Any]:
         """Return what determines the workload."""

@@ -10,7 +10,7 @@ their mean is geometric.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Of all intervals here.
 LEVEL = 0.95
+#: With fewer logs there is no interval over them.
+FEWEST_LOGS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,21 @@ def ratio(values: Sequence[float], base: Sequence[float]) -> Estimate | None:
         return Estimate(float(np.exp(logarithm.mean)), None, None, logarithm.number)
     low, mean, high = np.exp([logarithm.low, logarithm.mean, logarithm.high]).tolist()
     return Estimate(mean, low, high, logarithm.number)
+
+
+def over_logs(ratios: Sequence[float | None]) -> Estimate | None:
+    """
+    Return the geometric mean of the ratios on each log; None if one is not known.
+
+    Two logs have no interval: that they happen to be alike says nothing of others.
+    """
+    known = [value for value in ratios if value is not None]
+    if len(known) < len(ratios):
+        return None
+    mean = ratio(known, [1.0] * len(known))
+    if mean is not None and mean.number < FEWEST_LOGS:
+        return replace(mean, low=None, high=None)
+    return mean
 
 
 def _with_interval(values: FloatArray) -> Estimate:

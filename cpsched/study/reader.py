@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cpsched import logs as traces
+from cpsched import logs
 from cpsched.errors import CpschedError, RunError
 from cpsched.logs.table_own import tables_of
 from cpsched.metrics.columns import (
@@ -116,9 +116,7 @@ def load_run(
             continue
         raise RunError(f"{folder / name} {what}; {_REMEDY}")
     if workload is None or workload.digest() != about.get("workload", {}).get("digest"):
-        workload = _read(
-            folder / "workload.parquet", lambda path: traces.read(path, format="table")
-        )
+        workload = _read(folder / "workload.parquet", lambda path: logs.read(path, format="table"))
     system = _read(folder / "system.json", lambda path: System.from_dict(_json(path)))
     jobs = _read(folder / "jobs.parquet", _Stored)
     allocations = _read(folder / "allocations.parquet", _Stored)

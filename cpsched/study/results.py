@@ -235,7 +235,10 @@ def _description(folder: Path) -> dict[str, Any]:
         return {}
     about = _json(path)
     if about.get("format") != FORMAT:
-        raise RunError(f"{path}: format is {about.get('format')!r}, this cpsched reads {FORMAT}")
+        raise RunError(
+            f"{path}: format is {about.get('format')!r}, this cpsched reads {FORMAT}; run the study"
+            " again in a new folder"
+        )
     try:
         for run in about["runs"]:
             Path(run["folder"], *(run[name] for name in LABELS))
@@ -295,8 +298,10 @@ def _described(mark: Path) -> tuple[dict[str, Any], Any]:
 def _read(run: Path, description: Mapping[str, Any]) -> RunResult:
     about = _json(run / MARK)
     if (version := about.get("format")) != RUN_FORMAT:
-        wrong = ValueError(f"format {version!r}, this cpsched reads {RUN_FORMAT}")
-        raise RunError(_damaged(run, wrong))
+        raise RunError(
+            f"{run / MARK}: format is {version!r}, this cpsched reads {RUN_FORMAT}; run the study"
+            " again in a new folder"
+        )
     for name, what in faults(run, ("jobs.parquet", "metrics.json")):
         raise RunError(f"{run / name} {what}; delete the folder and run the study again")
     try:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 #: The file that makes a folder a campaign.
 DESCRIPTION = "study.json"
-#: Of the layout of campaign folders; a reader refuses others.
-FORMAT = 2
+#: Of campaign folders and the names in them; a reader refuses others.
+FORMAT = 3
 #: Folders in it: none is followed where it is a link.
 _FOLDERS = ("runs", ".work", "failed", "damaged", "inputs", "policies", "tables", "figures")
 

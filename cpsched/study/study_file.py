@@ -34,8 +34,8 @@ from cpsched.study.study import (
 from cpsched.util import registry, resources
 from cpsched.util.documents import read_text
 from cpsched.util.model_files import checked, with_model
-from cpsched.util.section import Section
-from cpsched.util.spec import canonical, display_name
+from cpsched.util.spec import Spec, canonical, display_name
+from cpsched.util.toml_section import Section
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -175,10 +175,16 @@ def labelled_spec(group: str, spec: str, folder: Path, label: str | None = None)
     """
     rule = RULES.get(AXES.get(group, ""))
     canonical_spec = checked(group, spec, folder) if rule is None else rule.checked(spec, folder)
-    usual = as_label(
-        display_name(group, spec if group != "predictors" else with_model(spec, folder))
-    )
-    return LabelledSpec(usual if label is None else check_label(label), canonical_spec)
+    if label is not None:
+        return LabelledSpec(check_label(label), canonical_spec)
+    named = with_model(spec, folder) if group == "predictors" else spec
+    return LabelledSpec(_usual_label(group, named), canonical_spec)
+
+
+def _usual_label(group: str, spec: str) -> str:
+    """Return the label of a specification that has none of its own."""
+    is_setting = AXES.get(group) in RULES
+    return as_label(str(Spec.parse(spec)) if is_setting else display_name(group, spec))
 
 
 def _placing(section: Section, dispatchers: tuple[LabelledSpec, ...]) -> tuple[LabelledSpec, ...]:
@@ -305,7 +311,7 @@ def _named(section: Section, key: str, choices: Sequence[LabelledSpec]) -> tuple
 def _label(group: str, text: str, known: Collection[str]) -> str:
     """Return a label, also where the long form of a preset, which tables do not use, stands."""
     try:
-        return text if text in known else as_label(display_name(group, text))
+        return text if text in known else _usual_label(group, text)
     except ConfigError:
         return text
 
@@ -325,7 +331,7 @@ def _source(section: Section, file: Path) -> LogFile | Generated:
             raise section.error("file", f"there is no file {path}")
     except OSError as error:
         raise section.error("file", f"{error.strerror}: {path}") from error
-    formats = registry.names("traces")
+    formats = registry.names("log_formats")
     return LogFile(
         path=path,
         format=section.choice("format", formats, None),

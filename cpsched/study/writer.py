@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 #: When nodes were down; only if some were.
 OUTAGES = "outages.parquet"
-#: Of the layout of run folders; a reader refuses others.
-FORMAT = 4
+#: Of run folders and the names in them; a reader refuses others.
+FORMAT = 5
 
 
 def save_run(
@@ -48,7 +48,7 @@ def save_run(
     arguments
         The caller's arguments, for the record.
     formats
-        Writers of extra files in the folder, see registry group ``formats``.
+        Writers of extra files in the folder, see registry group ``exports``.
 
     Returns
     -------

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Self
 
-    from cpsched.util.section import Section
+    from cpsched.util.toml_section import Section
     from cpsched.util.types import IntArray
 
 #: More nodes than this are taken for a typing error.

@@ -12,7 +12,7 @@ from cpsched.model.system import LogMapping, MemoryMapping, Preempt, ProcessorMa
 from cpsched.model.topology import Topology, TopologyKind
 from cpsched.systems.nodes import ENTRY_KEYS, SystemNodes, read_nodes
 from cpsched.util import registry
-from cpsched.util.section import Section
+from cpsched.util.toml_section import Section
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

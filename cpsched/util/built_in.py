@@ -46,12 +46,12 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "contiguous": "cpsched.dispatch.allocators:Contiguous",
     },
     "priorities": {
-        "fifo": "cpsched.dispatch.priority:FifoOrder",
-        "sjf": "cpsched.dispatch.priority:SjfOrder",
-        "ljf": "cpsched.dispatch.priority:LjfOrder",
-        "expected-wait": "cpsched.dispatch.priority:ExpectedWait",
-        "slowdown": "cpsched.dispatch.priority:Slowdown",
-        "wsept": "cpsched.dispatch.priority:Wsept",
+        "fifo": "cpsched.dispatch.orders:FifoOrder",
+        "sjf": "cpsched.dispatch.orders:SjfOrder",
+        "ljf": "cpsched.dispatch.orders:LjfOrder",
+        "expected-wait": "cpsched.dispatch.orders:ExpectedWait",
+        "slowdown": "cpsched.dispatch.orders:Slowdown",
+        "wsept": "cpsched.dispatch.orders:Wsept",
         "basic": "cpsched.papers.priorities:Basic",
         "f1": "cpsched.papers.priorities:F1",
         "f2": "cpsched.papers.priorities:F2",
@@ -61,7 +61,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "unicef": "cpsched.papers.priorities:Unicef",
         "wfp3": "cpsched.papers.priorities:Wfp3",
     },
-    "traces": {
+    "log_formats": {
         "swf": "cpsched.logs.swf:SWF",
         "table": "cpsched.logs.table:TABLE",
         "pbs": "cpsched.logs.pbs.format:PBS",
@@ -113,13 +113,10 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
     "observers": {
         "negotiation": "cpsched.papers.dn_dbes.record:NegotiationLog",
     },
-    "reports": {
-        "html": "cpsched.report.html.make:make_report",
-    },
     "backends": {
         "slurm-arrays": "cpsched.study.slurm_arrays:SlurmArrays",
     },
-    "formats": {
+    "exports": {
         "accasim": "accasim_adapter.files:write",
         "slurm": "cpsched.logs.sacct.write:write_schedule",
     },

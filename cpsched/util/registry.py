@@ -28,15 +28,14 @@ GROUPS = {
     "dispatchers": "dispatcher",
     "allocators": "allocator",
     "priorities": "priority",
-    "traces": "log format",
+    "log_formats": "log format",
     "generators": "generator",
     "runtime_models": "runtime model",
     "outages": "kind of outages",
     "changes": "change",
     "predictors": "predictor",
-    "formats": "output format",
+    "exports": "output format",
     "observers": "observer",
-    "reports": "report of runs",
     "plots": "plot",
     "backends": "back-end",
     "system_files": "kind of system file",
@@ -51,7 +50,7 @@ PLUG_INS = {
     "predictors": "cpsched.predictors",
     "priorities": "cpsched.priorities",
     "allocators": "cpsched.allocators",
-    "traces": "cpsched.log_formats",
+    "log_formats": "cpsched.log_formats",
 }
 
 
@@ -154,7 +153,7 @@ def _is_ours(group: str) -> bool:
 @cache
 def entries(group: str) -> Mapping[str, RegistryEntry]:
     """Return everything registered in a group by name; built-ins win over plug-ins."""
-    own = BUILT_IN.get(group, {})
+    own = BUILT_IN[group]
     listed = {name: RegistryEntry(name, target, "cpsched") for name, target in own.items()}
     listed |= _aliases(listed, ALIASES.get(group, {}))
     if group not in PLUG_INS:

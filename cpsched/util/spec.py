@@ -280,7 +280,7 @@ def build(group: str, spec: Spec | str, **given: Any) -> Any:
 _BASES = {
     "dispatchers": ("cpsched.dispatch.contract:Dispatcher", "cpsched.Dispatcher"),
     "allocators": ("cpsched.dispatch.allocators:Allocator", "cpsched.Allocator"),
-    "priorities": ("cpsched.dispatch.priority:Priority", "cpsched.Priority"),
+    "priorities": ("cpsched.dispatch.orders:Priority", "cpsched.Priority"),
     "predictors": ("cpsched.model.prediction:RuntimePredictor", "cpsched.RuntimePredictor"),
     "changes": ("cpsched.study.changes:Change", "cpsched.Change"),
     "observers": ("cpsched.simulation.observers:RunObserver", "cpsched.RunObserver"),

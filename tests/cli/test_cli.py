@@ -40,7 +40,7 @@ def test_simulate_prints_a_table_and_what_was_left_out(files, cpsched):
     code, out, err = cpsched(*SIMULATE, "-d", "fifo", "-d", "greedy")
     assert (code, err) == (0, "")
     assert "log: 4 jobs" in out
-    assert "set aside: 1 row of the log (never ran)" in out
+    assert "excluded: 1 row of the log (never ran)" in out
     assert "rejected: 1 job that can never run here, 25 % of the jobs with 98 % of the core" in out
     assert "  1 job, 98 % of the core time: needs 99 units of 1 core" in out
     assert "(job 5)\n    to run them: compare the nodes" in out
@@ -261,6 +261,8 @@ def test_part_of_a_log(files, cpsched):
         ((*SIMULATE, "--from", "yesterday"), "'yesterday' is neither seconds nor a date"),
         ((*SIMULATE, "--from", "99999"), "no job is left after first, from and to"),
         ((*SIMULATE, "--input-format", "excel"), "no log format is called 'excel'"),
+        ((*SIMULATE, "--export", "slurm"), "--export: slurm is written into a run: add --out"),
+        ((*SIMULATE, "--slurm-policy", "gone.toml"), "gone.toml: cannot be read"),
         (("verify", "."), "is not a run and holds none"),
         (("log", "convert", "log.swf", "four.toml"), "the file exists"),
         (
@@ -340,7 +342,7 @@ def test_help_has_panels_and_cuts_no_word_off(cpsched, monkeypatch, command):
     code, out, _ = cpsched(command, "--help")
     assert code == 0
     assert "…" not in out
-    panels = ("The log", "The machine", "Dispatchers and predictors", "Rules", "Running and output")
+    panels = ("The log", "The system", "Dispatchers and predictors", "Rules", "Running and output")
     places = [out.index(f"─ {panel}") for panel in panels]
     assert places == sorted(places)
     assert places[0] < out.index("│ --first ") < places[1] < out.index("│ --system ") < places[2]
@@ -402,7 +404,7 @@ def test_a_bad_line_is_named_and_can_be_set_aside(files, cpsched):
     assert "'ten'" in err
     code, out, _ = cpsched(*SIMULATE, "--skip-bad-lines")
     assert code == 0
-    assert "set aside: 1 row of the log (bad line)" in out
+    assert "excluded: 1 row of the log (bad line)" in out
 
 
 def test_debug_shows_a_traceback(files):
@@ -411,7 +413,7 @@ def test_debug_shows_a_traceback(files):
 
 
 @pytest.mark.parametrize(
-    "kind", ["dispatchers", "predictors", "allocators", "priorities", "traces", "systems"]
+    "kind", ["dispatchers", "predictors", "allocators", "priorities", "log_formats", "systems"]
 )
 def test_list_names_everything(cpsched, kind):
     """Each with a line on what it is."""
@@ -430,7 +432,7 @@ def test_workload_info_and_convert(files, cpsched):
     """Through Parquet and back nothing is lost."""
     code, out, _ = cpsched("log", "info", "log.swf")
     assert code == 0
-    assert "jobs                  4" in out
+    assert "jobs                 4" in out
     assert "excluded: never ran  1" in out
     assert cpsched("log", "convert", "log.swf", "log.parquet")[0] == 0
     assert cpsched("log", "info", "log.parquet")[1] == out

@@ -170,7 +170,7 @@ def test_failed_runs_are_said_and_the_exit_code_tells(files, cpsched):
             (*QUICK, "--baseline", "greedy"),
             "baseline.dispatcher: is 'greedy', must be one of: easy",
         ),
-        ((*QUICK, "--jitter", "3"), "jitter: is 3, but seed 0 moves no job"),
+        ((*QUICK, "--jitter", "3"), "jitter: is 3, but one repetition moves no job"),
         ((*QUICK, "--from", "monday"), "--from: 'monday' is neither seconds nor a date"),
         (
             ("compare", "study.toml", "--out", "o", "-d", "fifo"),

@@ -143,7 +143,7 @@ def test_simulate_shows_how_the_solver_was_used(files, cpsched):
         "simulate", "log.swf", "--system", "four.toml", "-d", "easy", "-d", "cph-2", "--all-tables"
     )
     _, _, solved = out.partition("solver")
-    assert {line.split()[0] for line in solved.splitlines() if line[:3] in ("cp-pool", "eas")} == {
+    assert {line.split()[0] for line in solved.splitlines() if line[:3] in ("cph", "eas")} == {
         "cph-2"
     }
     assert "proven" in out

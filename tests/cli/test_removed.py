@@ -1,9 +1,12 @@
 """Names that are gone are answered with what to use instead, in one line."""
 
+from importlib import import_module
+
 import pytest
 
 from cpsched.cli.main import build
-from cpsched.errors import REMOVED, RENAMED_OPTIONS, ConfigError, UnknownNameError
+from cpsched.errors import ConfigError, UnknownNameError
+from cpsched.former_names import REMOVED, REMOVED_MODULES, RENAMED_OPTIONS
 from cpsched.util import registry
 
 
@@ -16,7 +19,7 @@ def test_a_removed_command_names_its_successor(cpsched, command):
 
 
 @pytest.mark.parametrize(
-    ("group", "kind"), [("dispatchers", "dispatcher"), ("formats", "output format")]
+    ("group", "kind"), [("dispatchers", "dispatcher"), ("exports", "output format")]
 )
 def test_a_removed_name_names_its_successor(group, kind):
     for name, instead in REMOVED[kind].items():
@@ -27,7 +30,7 @@ def test_a_removed_name_names_its_successor(group, kind):
 
 def test_nothing_that_is_there_counts_as_removed():
     assert not set(REMOVED["dispatcher"]) & set(registry.names("dispatchers"))
-    assert not set(REMOVED["output format"]) & set(registry.names("formats"))
+    assert not set(REMOVED["output format"]) & set(registry.names("exports"))
 
 
 def test_other_unknown_commands_are_answered_as_before(cpsched):
@@ -81,3 +84,9 @@ def test_no_command_has_an_option_by_its_old_and_its_new_name():
     for options in _options(build(["generate"])):
         for old, names in RENAMED_OPTIONS.items():
             assert old not in options or not options & set(names)
+
+
+@pytest.mark.parametrize("module", REMOVED_MODULES)
+def test_a_removed_module_names_what_replaces_it(module):
+    with pytest.raises(ModuleNotFoundError, match=f"^{module} was removed: "):
+        import_module(module)

@@ -19,7 +19,7 @@ def test_it_says_what_is_assumed_what_is_gained_and_where_to_go_on(cpsched, log,
     code, out, err = cpsched("try", log, "--out", "first", "--workers", "1")
     assert (code, err) == (0, "")
     assert out.startswith("log: 60 jobs submitted over ")
-    assert "set aside: 1 row of the log (bad line)" in out
+    assert "excluded: 1 row of the log (bad line)" in out
     assert "machine: " in out
     said = " ".join(out.split())
     for part in ("EASY", "FCFS", "EASY-SJF", "conservative", "by slowdown", "by WSEPT"):
@@ -66,7 +66,7 @@ def test_another_policy_that_reproduces_the_record_is_named(cpsched, tmp_path, m
     said = " ".join(out.split())
     assert code == 0
     assert "EASY does not reproduce the recorded waits" in said
-    assert "FCFS reproduces the record, EASY does not: if that is what runs there" in said
+    assert "FCFS reproduces the recorded waits, EASY does not: if that is what runs there" in said
     assert "-d fifo -d easy-wsept" in said
     assert "-d fifo --change" in said
 

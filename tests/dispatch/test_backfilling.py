@@ -8,8 +8,8 @@ from recorded import Plans
 from tiny import jobs, machine, machines, run, starts, workloads
 
 from cpsched.dispatch.backfilling import Conservative, Easy
-from cpsched.dispatch.priority import FifoOrder
-from cpsched.dispatch.queue_order import QueueOrder
+from cpsched.dispatch.orders import FifoOrder
+from cpsched.dispatch.sorted_queue import QueueOrder
 from cpsched.util.spec import build
 
 pytestmark = pytest.mark.slow

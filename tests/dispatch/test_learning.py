@@ -7,7 +7,7 @@ from tiny import jobs, machine, run, starts
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.learning import LearningDispatcher
-from cpsched.dispatch.priority import make_priority
+from cpsched.dispatch.orders import make_priority
 from cpsched.errors import ConfigError, RunError
 from cpsched.papers.generators.eurora import EURORA, EuroraOptions
 from cpsched.simulation.observers import Observer

@@ -10,7 +10,7 @@ from tiny import jobs, machine, run
 from cpsched import start_by
 from cpsched.dispatch.allocators import Allocator, FirstFit
 from cpsched.dispatch.contract import Dispatcher
-from cpsched.dispatch.priority import Priority
+from cpsched.dispatch.orders import Priority
 from cpsched.dispatch.rules import Fifo
 from cpsched.errors import ConfigError, CpschedError, DispatchError
 from cpsched.model.decision import Decision, PlannedStarts, Start

@@ -11,9 +11,9 @@ from jobtables import job_table
 from tiny import jobs, let_go, machine, machines, run, starts, workloads
 
 from cpsched.dispatch.backfilling import Conservative, Easy
-from cpsched.dispatch.priority import Priority
-from cpsched.dispatch.queue_order import QueueOrder
+from cpsched.dispatch.orders import Priority
 from cpsched.dispatch.rules import Fifo, Greedy
+from cpsched.dispatch.sorted_queue import QueueOrder
 from cpsched.simulation.observers import Observer
 from cpsched.util import registry
 

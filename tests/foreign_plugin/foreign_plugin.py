@@ -8,7 +8,7 @@ import numpy as np
 from cpsched import start_by
 from cpsched.dispatch.allocators import FirstFit, make_allocator
 from cpsched.dispatch.contract import Dispatcher
-from cpsched.dispatch.priority import Priority
+from cpsched.dispatch.orders import Priority
 from cpsched.errors import TraceError
 from cpsched.kernels.compiling import kernel
 from cpsched.model.prediction import Prediction, RuntimePredictor

@@ -9,7 +9,7 @@ from cpsched.model.workload import COLUMNS, Labels, Workload
 
 
 @pytest.fixture
-def logs(data):
+def small_logs(data):
     """Folder of the small logs."""
     return data / "traces"
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cpsched import logs as traces
+from cpsched import logs
 from cpsched.errors import TraceError
 from cpsched.logs import collect, swf_lines, table_files
 from cpsched.logs.limits import MAX_COMMENTS, MAX_ID, MAX_KINDS, SMALL_ROWS
@@ -32,15 +32,15 @@ def test_one_long_id_does_not_make_every_id_as_long(log):
     path = log("a.csv", "".join(rows))
     message = rf"a\.csv:5: field job_id = 'x.*': must have at most {MAX_ID} characters;"
     with pytest.raises(TraceError, match=message):
-        traces.read(path)
-    workload = traces.read(path, skip_bad_lines=True)
+        logs.read(path)
+    workload = logs.read(path, skip_bad_lines=True)
     assert workload.job_id.tolist() == ["0", "1", "2"]
     assert workload.job_id.dtype.itemsize <= 4 * MAX_ID
     assert dict(workload.set_aside) == {"bad line": 1}
     path = log("a.sacct", SACCT + SACCT_ROW.format("1" * 200, "") + SACCT_ROW.format("7", ""))
     with pytest.raises(TraceError, match=r"a\.sacct:2: field job id = '1.*must have at most"):
-        traces.read(path)
-    assert traces.read(path, skip_bad_lines=True).job_id.tolist() == ["7"]
+        logs.read(path)
+    assert logs.read(path, skip_bad_lines=True).job_id.tolist() == ["7"]
 
 
 def test_a_new_resource_in_every_job_is_refused(log):
@@ -52,14 +52,14 @@ def test_a_new_resource_in_every_job_is_refused(log):
         rf"a\.sacct:{MAX_KINDS + 1}: field resource = 'kind.*at most {MAX_KINDS} resource types"
     )
     with pytest.raises(TraceError, match=message):
-        traces.read(path)
-    workload = traces.read(path, skip_bad_lines=True)
+        logs.read(path)
+    workload = logs.read(path, skip_bad_lines=True)
     assert len(workload.resources) == MAX_KINDS
     assert dict(workload.set_aside) == {"bad line": 100 - (MAX_KINDS - 1)}
     kinds = "".join(f",request.kind{number}" for number in range(100))
     path = log("b.csv", f"{HEADER.replace('cores', 'units')}{kinds}\n1,0,1,1,1{',1' * 100}\n")
     with pytest.raises(TraceError, match=rf"resources: must be .*at most {MAX_KINDS}"):
-        traces.read(path)
+        logs.read(path)
 
 
 def test_parquet_of_too_many_rows_is_refused_before_it_is_read(tmp_path):
@@ -73,7 +73,7 @@ def test_parquet_of_too_many_rows_is_refused_before_it_is_read(tmp_path):
     assert path.stat().st_size < 10**6
     begin = time.perf_counter()
     with pytest.raises(TraceError, match=rf"a\.parquet: holds more than {SMALL_ROWS} jobs; cut it"):
-        traces.read(path)
+        logs.read(path)
     assert time.perf_counter() - begin < 5
 
 
@@ -88,12 +88,12 @@ def test_a_text_repeated_in_parquet_is_kept_once(tmp_path):
     }
     pq.write_table(pa.table(columns), path)
     assert path.stat().st_size < 3 * 2**20
-    workload = traces.read(path)
+    workload = logs.read(path)
     assert workload.user.values == (long,)
     columns["submit"] = columns["user"]
     pq.write_table(pa.table(columns), path)
     with pytest.raises(TraceError, match=r"field submit = 'x+\.\.\.': is not a whole number"):
-        traces.read(path)
+        logs.read(path)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_forty_thousand_columns_are_refused_at_once(log, name, header):
     path = log(name, header.join(names) + "\n")
     begin = time.perf_counter()
     with pytest.raises(TraceError, match="the header has 40001 columns; at most 1000 are read"):
-        traces.read(path, format="table" if header == "," else "sacct")
+        logs.read(path, format="table" if header == "," else "sacct")
     assert time.perf_counter() - begin < 2
 
 
@@ -120,7 +120,7 @@ def test_packed_comments_without_end_are_refused(tmp_path, name, comment, job):
     path.write_bytes(gzip.compress(line * (MAX_COMMENTS // len(line) + 99) + job.encode(), 1))
     assert path.stat().st_size < MAX_COMMENTS / 50
     with pytest.raises(TraceError, match=f"holds more than {MAX_COMMENTS} bytes of comments"):
-        traces.read(path, skip_bad_lines=True)
+        logs.read(path, skip_bad_lines=True)
 
 
 def test_more_jobs_than_fit_are_refused_though_bad_lines_are_skipped(log, monkeypatch):
@@ -133,7 +133,7 @@ def test_more_jobs_than_fit_are_refused_though_bad_lines_are_skipped(log, monkey
     sacct = SACCT + "".join(SACCT_ROW.format(number, "") for number in jobs)
     for name, text in (("a.swf", swf), ("a.csv", table), ("a.sacct", sacct)):
         with pytest.raises(TraceError, match="holds more than 3 jobs; cut it into parts"):
-            traces.read(log(name, text), skip_bad_lines=True)
+            logs.read(log(name, text), skip_bad_lines=True)
 
 
 def test_a_long_name_without_quotes_takes_linear_time(log):
@@ -143,7 +143,7 @@ def test_a_long_name_without_quotes_takes_linear_time(log):
         " jobname=a" + " b" * 400_000
     )
     begin = time.perf_counter()
-    (name,) = traces.read(log("a.pbs", record)).name.values
+    (name,) = logs.read(log("a.pbs", record)).name.values
     assert len(name) == 800_001
     assert time.perf_counter() - begin < 5
 
@@ -152,7 +152,7 @@ def test_a_name_that_is_not_utf_8_becomes_a_title_that_is(tmp_path):
     """The file system takes any bytes; reports and tables do not."""
     path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/l\xffg.swf"))
     path.write_text(SWF.format(1))
-    workload = traces.read(path)
+    workload = logs.read(path)
     assert workload.title == "l\N{REPLACEMENT CHARACTER}g"
-    traces.write(workload, tmp_path / "a.parquet")
-    assert traces.read(tmp_path / "a.parquet").title == workload.title
+    logs.write(workload, tmp_path / "a.parquet")
+    assert logs.read(tmp_path / "a.parquet").title == workload.title

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cpsched import logs as traces
+from cpsched import logs
 from cpsched.errors import TraceError
 from cpsched.logs.collect import NotAJobError
 from cpsched.logs.pbs.request import request_of
@@ -17,8 +17,8 @@ RUN = "user=ann ctime=100 start=150 end=250 "
 GOOD = HEAD + RUN + "Resource_List.select=1:ncpus=4 Resource_List.walltime=00:10:00 Exit_status=0"
 
 
-def test_a_pbs_pro_log_reads_as_chunks_on_nodes(logs):
-    workload = traces.read(logs / "pbspro.acct")
+def test_a_pbs_pro_log_reads_as_chunks_on_nodes(small_logs):
+    workload = logs.read(small_logs / "pbspro.acct")
     assert workload.title == "pbspro"
     assert workload.epoch == 1_396_248_660
     assert workload.layout == "units"
@@ -57,8 +57,8 @@ def test_a_pbs_pro_log_reads_as_chunks_on_nodes(logs):
     ]
 
 
-def test_records_that_are_no_jobs_are_counted(logs):
-    workload = traces.read(logs / "pbspro.acct")
+def test_records_that_are_no_jobs_are_counted(small_logs):
+    workload = logs.read(small_logs / "pbspro.acct")
     assert workload.header[0] == ("Records", "E 7, L 1, Q 1, S 1")
     assert {text.partition(":")[0] for key, text in workload.header if key == "Excluded"} == {
         "array parent",
@@ -72,8 +72,8 @@ def test_records_that_are_no_jobs_are_counted(logs):
     )
 
 
-def test_a_torque_log_reads_as_chunks_on_nodes(logs):
-    workload = traces.read(logs / "torque.acct")
+def test_a_torque_log_reads_as_chunks_on_nodes(small_logs):
+    workload = logs.read(small_logs / "torque.acct")
     assert workload.submit.tolist() == [0, 5, 15, 15]
     # The second has no end, but says for how long it ran.
     assert workload.runtime.tolist() == [71, 120, 34, 34]
@@ -189,8 +189,8 @@ def test_a_line_that_is_no_record_stops_the_log_or_is_counted(log, record):
     with pytest.raises(
         TraceError, match=re.escape(f"{path}:3: ") + ".*" + re.escape(BAD_LINES[record])
     ):
-        traces.read(path)
-    workload = traces.read(path, skip_bad_lines=True)
+        logs.read(path)
+    workload = logs.read(path, skip_bad_lines=True)
     assert workload.job_id.tolist() == ["1.server", "9.server"]
     assert workload.set_aside == (("bad line", 1),)
 
@@ -199,7 +199,7 @@ def test_a_line_that_is_no_record_stops_the_log_or_is_counted(log, record):
 @pytest.mark.parametrize("record", BAD_RECORDS)
 def test_a_record_that_cannot_be_true_is_excluded_and_named(log, record, skip):
     first, last = GOOD.replace("7.server", "1.server"), GOOD.replace("7.server", "9.server")
-    workload = traces.read(log("a.acct", f"{first}\n\n{record}\n{last}\n"), skip_bad_lines=skip)
+    workload = logs.read(log("a.acct", f"{first}\n\n{record}\n{last}\n"), skip_bad_lines=skip)
     assert workload.job_id.tolist() == ["1.server", "9.server"]
     assert workload.set_aside == (("unreadable record", 1),)
     named = dict(workload.header)["Excluded"]
@@ -210,24 +210,24 @@ def test_a_record_that_cannot_be_true_is_excluded_and_named(log, record, skip):
 def test_a_log_of_unreadable_records_alone_says_so(log):
     path = log("a.acct", GOOD.replace("ncpus=4", "ncpus=four") + "\n")
     with pytest.raises(TraceError, match="no job in it: 1 unreadable record"):
-        traces.read(path)
+        logs.read(path)
 
 
 def test_a_log_in_which_no_job_ended_is_an_error(log):
     path = log("a.acct", "03/31/2014 08:51:10;Q;498503.node129;queue=parallel\n")
     with pytest.raises(TraceError, match=r"no job in it: 1 still waiting$"):
-        traces.read(path)
+        logs.read(path)
 
 
 def test_newer_dates_and_packed_files_are_read(log):
     path = log("20140331.gz", GOOD.replace("14:05:00;", "14:05:00.123456;"))
-    assert traces.read(path).title == "20140331"
+    assert logs.read(path).title == "20140331"
 
 
 @pytest.mark.parametrize("start", ["", "start=0"])
 def test_a_job_without_a_start_never_ran(log, start):
     other = GOOD.replace("7.server", "8.server").replace("start=150", start)
-    assert traces.read(log("a.acct", f"{GOOD}\n{other}\n")).set_aside == (("never ran", 1),)
+    assert logs.read(log("a.acct", f"{GOOD}\n{other}\n")).set_aside == (("never ran", 1),)
 
 
 @pytest.mark.parametrize(
@@ -247,4 +247,4 @@ def test_a_job_without_a_start_never_ran(log, start):
 )
 def test_exit_status_and_time_tell_how_a_job_ended(log, code, end, status):
     record = GOOD.replace("Exit_status=0", f"Exit_status={code}").replace("end=250", f"end={end}")
-    assert traces.read(log("a.acct", record)).status.tolist() == [status]
+    assert logs.read(log("a.acct", record)).status.tolist() == [status]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpsched import logs as traces
+from cpsched import logs
 from cpsched.errors import TraceError
 from cpsched.logs.collect import NotAJobError
 from cpsched.logs.pbs.allocated import Allocated, allocated_of
@@ -28,7 +28,7 @@ def record(job_id="1.srv", **keys):
 @pytest.fixture
 def read(log):
     """Read records of a log."""
-    return lambda *records: traces.read(log("a.pbs", "".join(records)))
+    return lambda *records: logs.read(log("a.pbs", "".join(records)))
 
 
 def notes(workload):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cpsched import logs as traces
+from cpsched import logs
 from cpsched.errors import TraceError
 from cpsched.logs.sacct.request import resource_request
 from cpsched.logs.text import FilePosition
@@ -34,8 +34,8 @@ def lines(*rows):
     return "".join("|".join(cells) + "\n" for cells in table)
 
 
-def test_a_job_is_its_cores_on_its_nodes(logs):
-    workload = traces.read(logs / "slurm-22.sacct")
+def test_a_job_is_its_cores_on_its_nodes(small_logs):
+    workload = logs.read(small_logs / "slurm-22.sacct")
     assert workload.title == "slurm-22"
     assert workload.epoch == 1_709_287_199
     assert workload.layout == "units"
@@ -78,8 +78,8 @@ def test_a_job_is_its_cores_on_its_nodes(logs):
     assert workload.set_aside == (("still running", 1), ("still waiting", 1))
 
 
-def test_columns_of_older_slurms_are_read(logs):
-    workload = traces.read(logs / "slurm-17.sacct")
+def test_columns_of_older_slurms_are_read(small_logs):
+    workload = logs.read(small_logs / "slurm-17.sacct")
     assert workload.job_id.tolist() == ["200", "201", "202", "203", "204"]
     assert workload.resources == ("core", "gpu", "mic", "mem", "gpu:tesla", "nvme")
     assert workload.requested_time.tolist() == [1800, MISSING, 1800, 1800, 1800]
@@ -199,8 +199,8 @@ def test_a_line_that_cannot_be_true_is_named_or_counted(log, name):
     row, message = BAD_LINES[name]
     path = log("a.sacct", lines({"JobID": "1"}, row, {"JobID": "9"}))
     with pytest.raises(TraceError, match=re.escape(f"{path}:3: ") + ".*" + re.escape(message)):
-        traces.read(path)
-    workload = traces.read(path, skip_bad_lines=True)
+        logs.read(path)
+    workload = logs.read(path, skip_bad_lines=True)
     assert workload.job_id.tolist() == ["1", "9"]
     assert workload.set_aside == (("bad line", 1),)
 
@@ -244,7 +244,7 @@ LEFT_OUT = {
 @pytest.mark.parametrize("name", LEFT_OUT)
 def test_a_line_that_leaves_a_job_open_is_left_out_and_counted(log, name):
     row, reason = LEFT_OUT[name]
-    workload = traces.read(log("a.sacct", lines({"JobID": "1"}, row, {"JobID": "9"})))
+    workload = logs.read(log("a.sacct", lines({"JobID": "1"}, row, {"JobID": "9"})))
     assert workload.job_id.tolist() == ["1", "9"]
     assert workload.set_aside == ((reason, 1),)
     assert any(text.startswith(f"{reason}: ") and text.endswith("7") for _, text in workload.header)
@@ -265,7 +265,7 @@ def test_a_line_that_leaves_a_job_open_is_left_out_and_counted(log, name):
     ],
 )
 def test_a_state_may_be_cut_off_or_have_flags(log, state, status):
-    workload = traces.read(log("a.sacct", lines({"State": state})))
+    workload = logs.read(log("a.sacct", lines({"State": state})))
     assert workload.status.tolist() == [status]
     flagged = ("Note", "states with the flag EXPEDITING: 1") in workload.header
     assert flagged == ("EXPEDITING" in state)
@@ -274,7 +274,7 @@ def test_a_state_may_be_cut_off_or_have_flags(log, state, status):
 @pytest.mark.parametrize("row", [{"Timelimit": text} for text in ("00:00:00", "INVALID")])
 def test_no_time_and_an_invalid_one_are_no_limit(log, row):
     """Slurm takes a limit of 0 for none."""
-    workload = traces.read(log("a.sacct", lines(row, row | {"JobID": "8", "TimelimitRaw": "0"})))
+    workload = logs.read(log("a.sacct", lines(row, row | {"JobID": "8", "TimelimitRaw": "0"})))
     assert workload.requested_time.tolist() == [MISSING] * 2
     invalid = ("Note", "requested times that are INVALID: 2") in workload.header
     assert invalid == (row["Timelimit"] == "INVALID")
@@ -294,13 +294,13 @@ def test_no_time_and_an_invalid_one_are_no_limit(log, row):
 )
 def test_a_header_without_a_needed_column_is_an_error(log, header, message):
     with pytest.raises(TraceError, match=re.escape(message)):
-        traces.read(log("a.sacct", header + "\n"), skip_bad_lines=True)
+        logs.read(log("a.sacct", header + "\n"), skip_bad_lines=True)
 
 
 def test_a_log_in_which_nothing_ran_is_an_error(log):
     path = log("a.sacct", lines({"State": "PENDING"}, {"State": "RUNNING", "JobID": "8"}))
     with pytest.raises(TraceError, match="no job in it: 1 still running, 1 still waiting"):
-        traces.read(path)
+        logs.read(path)
 
 
 def test_elapsed_counts_where_local_clocks_were_set_back(log):
@@ -311,15 +311,15 @@ def test_elapsed_counts_where_local_clocks_were_set_back(log):
         "End": "2024-10-27T02:10:00",
         "Elapsed": "00:20:00",
     }
-    assert traces.read(log("a.sacct", lines(row))).runtime.tolist() == [1200]
+    assert logs.read(log("a.sacct", lines(row))).runtime.tolist() == [1200]
     exact = {name: text + "Z" if "T" in text else text for name, text in row.items()}
     with pytest.raises(TraceError, match="no job in it: 1 times contradict each other"):
-        traces.read(log("b.sacct", lines(exact)))
+        logs.read(log("b.sacct", lines(exact)))
 
 
 def test_what_other_columns_tell(log):
     """Without Elapsed a job ran from start to end; without a state its status is unknown."""
-    workload = traces.read(log("a.sacct", lines({"Elapsed": "", "State": ""})))
+    workload = logs.read(log("a.sacct", lines({"Elapsed": "", "State": ""})))
     assert workload.runtime.tolist() == [120]
     assert workload.status.tolist() == [Status.UNKNOWN]
 
@@ -333,21 +333,21 @@ def test_what_other_columns_tell(log):
     ],
 )
 def test_states_of_jobs_that_have_not_ended_are_set_aside(log, state, reason):
-    workload = traces.read(log("a.sacct", lines({}, {"JobID": "8", "State": state})))
+    workload = logs.read(log("a.sacct", lines({}, {"JobID": "8", "State": state})))
     assert workload.set_aside == ((reason, 1),)
 
 
 def test_no_node_allocated_is_not_divided_by(log):
     """``node=0`` says nothing of the nodes: what was asked for does, or the line is wrong."""
     asked = {"AllocTRES": "cpu=4,mem=4G,node=0,gres/gpu=2"}
-    workload = traces.read(log("a.sacct", lines(asked)))
+    workload = logs.read(log("a.sacct", lines(asked)))
     assert workload.nodes_min.tolist() == [2]
     nobody = {**asked, "ReqTRES": "cpu=4,mem=4G"}
     with pytest.raises(
         TraceError, match=r"a\.sacct:2: field gpu = 2: also needs AllocTRES, NNodes or"
     ):
-        traces.read(log("a.sacct", lines(nobody)))
-    workload = traces.read(log("a.sacct", lines(nobody, {"JobID": "8"})), skip_bad_lines=True)
+        logs.read(log("a.sacct", lines(nobody)))
+    workload = logs.read(log("a.sacct", lines(nobody, {"JobID": "8"})), skip_bad_lines=True)
     assert (workload.job_id.tolist(), dict(workload.set_aside)) == (["8"], {"bad line": 1})
 
 
@@ -365,7 +365,7 @@ def test_no_node_allocated_is_not_divided_by(log):
 )
 def test_segments_and_switches_are_in_the_command(command, asked, tmp_path):
     (path := tmp_path / "a.sacct").write_text(lines({"SubmitLine": command}))
-    workload = traces.read(path)
+    workload = logs.read(path)
     locality = (workload.segment[0], workload.max_switches[0], workload.switch_wait[0])
     assert locality == asked
 
@@ -450,9 +450,9 @@ def test_a_range_of_nodes_is_in_the_command(nodes, bounds):
     assert (resources.nodes_min, resources.nodes_max) == bounds
 
 
-def test_a_run_of_a_real_slurm_is_read(logs):
+def test_a_run_of_a_real_slurm_is_read(small_logs):
     """Slurm 22.05.8 with -D; see the jobs' names for what each was made to do."""
-    workload = traces.read(logs / "slurm-22.05.8.sacct")
+    workload = logs.read(small_logs / "slurm-22.05.8.sacct")
     rows = {name: at for at, name in enumerate(workload.job_id.tolist())}
     assert workload.set_aside == (("still waiting", 2),)
     assert len(workload) == 35
@@ -478,9 +478,9 @@ def test_a_run_of_a_real_slurm_is_read(logs):
     assert "steps: 30" in header
 
 
-def test_preemption_in_a_real_slurm_is_read(logs):
+def test_preemption_in_a_real_slurm_is_read(small_logs):
     """Job 1 is preempted and queued again; tasks 7 to 98 of array 3 never start."""
-    workload = traces.read(logs / "slurm-22.05.8-preempted.sacct")
+    workload = logs.read(small_logs / "slurm-22.05.8-preempted.sacct")
     rows = {name: at for at, name in enumerate(workload.job_id.tolist())}
     assert list(rows) == ["1", "2", *(f"3_{task}" for task in range(0, 99, 7)), "4", "5"]
     assert workload.status[rows["1"]] == Status.PREEMPTED
@@ -510,10 +510,10 @@ def test_a_job_has_the_gpus_that_it_asked_for(row, gpus):
     assert resources.per_node == ({"gpu": gpus} if gpus else {})
 
 
-def test_its_json_tells_the_same(logs):
+def test_its_json_tells_the_same(small_logs):
     """What JSON of 22.05 lacks is the command, so that some is known from Eligible alone."""
-    workload = traces.read(logs / "slurm-22.05.8.json")
-    text = traces.read(logs / "slurm-22.05.8.sacct")
+    workload = logs.read(small_logs / "slurm-22.05.8.json")
+    text = logs.read(small_logs / "slurm-22.05.8.sacct")
     rows = [text.job_id.tolist().index(name) for name in workload.job_id.tolist()]
     assert len(rows) == 19
     for column in ("runtime", "requested_time", "units", "nodes_min", "status", "cancel"):
@@ -546,7 +546,7 @@ def test_json_of_later_releases_is_read(log):
       "state": {"current": ["CANCELLED"]}, "user": "bob", "required": {"CPUs": 1},
       "tres": {"requested": [{"type": "cpu", "count": 1}, {"type": "node", "count": 1}]}}],
       "meta": {"slurm": {"release": "24.05"}}}"""
-    workload = traces.read(log("a.json", text))
+    workload = logs.read(log("a.json", text))
     assert workload.job_id.tolist() == ["7_4", "13+1"]
     assert workload.units.tolist() == [8, 1]
     assert workload.requested_time.tolist() == [1800, MISSING]
@@ -557,7 +557,7 @@ def test_json_of_later_releases_is_read(log):
     assert workload.queue.decode() == ["cpu,gpu", None]
     assert (workload.user.decode(), workload.qos.decode()) == (["ann", "bob"], ["high", None])
     assert workload.cancel.tolist() == [MISSING, 90]
-    blank = traces.read(log("b.json", text.replace('["COMPLETED"]', '" "')))
+    blank = logs.read(log("b.json", text.replace('["COMPLETED"]', '" "')))
     assert blank.status.tolist()[0] == Status.UNKNOWN
 
 
@@ -574,4 +574,4 @@ def test_json_of_later_releases_is_read(log):
 )
 def test_json_that_is_something_else_is_one_line(log, text, message):
     with pytest.raises(TraceError, match=message):
-        traces.read(log("a.json", text))
+        logs.read(log("a.json", text))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cpsched import logs as traces
+from cpsched import logs
 from cpsched.errors import TraceError
 from cpsched.logs.sacct.command import options
 from cpsched.util.types import MISSING, UNBOUNDED, DependencyType, Status
@@ -25,7 +25,7 @@ def line(job_id, times, state="COMPLETED", command=""):
 
 
 def read(log, *rows):
-    return traces.read(log("a.sacct", "\n".join([NAMES, *rows])))
+    return logs.read(log("a.sacct", "\n".join([NAMES, *rows])))
 
 
 def of(workload, column):
@@ -206,7 +206,7 @@ def test_a_short_line_cannot_list_jobs_without_end(log, monkeypatch):
     monkeypatch.setattr("cpsched.logs.sacct.format._MOST_LISTED", 1000)
     rows = [line(f"{job}_[0-399]", "0 0 - 5", "CANCELLED") for job in (1, 2, 3)]
     with pytest.raises(TraceError, match="lists more than 1000 tasks that never started"):
-        traces.read(log("a.sacct", "\n".join([NAMES, *rows])), skip_bad_lines=True)
+        logs.read(log("a.sacct", "\n".join([NAMES, *rows])), skip_bad_lines=True)
 
 
 def test_a_line_that_is_skipped_leaves_its_dependency_to_nobody(log):
@@ -215,7 +215,7 @@ def test_a_line_that_is_skipped_leaves_its_dependency_to_nobody(log):
         "cpu=1", f"cpu={2**31 - 1}"
     )
     text = "\n".join([NAMES, line("1", "0 0 1 3"), bad, line("4", "0 0 5 9")])
-    workload = traces.read(log("a.sacct", text), skip_bad_lines=True)
+    workload = logs.read(log("a.sacct", text), skip_bad_lines=True)
     assert workload.job_id.tolist() == ["1", "4"]
     assert workload.dependency.tolist() == [-1, -1]
 

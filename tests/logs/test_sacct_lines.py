@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from cpsched import logs as traces
+from cpsched import logs
 from cpsched.errors import TraceError
 from cpsched.logs.sacct.write import HEADER
 
@@ -38,7 +38,7 @@ def row(**changes):
 )
 def test_a_delimiter_in_a_text_belongs_to_the_text(log, name, command):
     path = log("a.sacct", "\n".join([NAMES, row(JobName=name, SubmitLine=command), row(JobID="9")]))
-    workload = traces.read(path)
+    workload = logs.read(path)
     assert workload.job_id.tolist() == ["7", "9"]
     assert workload.name.decode() == [name, "name"]
     assert workload.user.decode() == ["ann", "ann"]
@@ -47,7 +47,7 @@ def test_a_delimiter_in_a_text_belongs_to_the_text(log, name, command):
 
 def test_features_may_hold_the_delimiter(log):
     path = log("a.sacct", f"{NAMES}|Constraints\n{ROW}|v100|a100\n")
-    assert traces.read(path).constraint.decode() == ["v100|a100"]
+    assert logs.read(path).constraint.decode() == ["v100|a100"]
 
 
 def test_a_line_that_cannot_be_divided_is_an_error(log):
@@ -58,9 +58,9 @@ def test_a_line_that_cannot_be_divided_is_an_error(log):
     with pytest.raises(
         TraceError, match=re.escape("a.sacct:2: the header has 7 columns, here are 8")
     ):
-        traces.read(path)
+        logs.read(path)
     path = log("a.sacct", f"{header}\n7\n{line.replace('|b', '')}\nmore\n")
-    workload = traces.read(path, skip_bad_lines=True)
+    workload = logs.read(path, skip_bad_lines=True)
     assert workload.set_aside == (("bad line", 2),)
     assert ("Excluded", "bad line: line 2, line 4") in workload.header
 
@@ -74,20 +74,20 @@ def test_any_delimiter_is_read(log, differences, delimiter, end):
         for line in plain.read_text().splitlines()
     )
     path = log("b.txt", text)
-    assert traces.detect(path) == "sacct"
-    names = set(differences(traces.read(plain), traces.read(path)))
+    assert logs.detect(path) == "sacct"
+    names = set(differences(logs.read(plain), logs.read(path)))
     assert names - {"header"} == {"title"}
 
 
 def test_commas_between_columns_are_refused(log):
     path = log("a.txt", f"{NAMES}\n{ROW}\n".replace("|", ","))
     with pytest.raises(TraceError, match="commas between columns.*use sacct --parsable2"):
-        traces.read(path)
+        logs.read(path)
 
 
 def test_headers_of_joined_exports_are_read_once(log):
     path = log("a.sacct", "\n".join([NAMES, ROW, NAMES, row(JobID="8"), ROW]))
-    workload = traces.read(path)
+    workload = logs.read(path)
     assert workload.job_id.tolist() == ["7", "8"]
     assert workload.set_aside == (("repeated line", 1),)
     assert ("Excluded", "repeated line: 0.1 core-hours; 7") in workload.header
@@ -95,19 +95,19 @@ def test_headers_of_joined_exports_are_read_once(log):
 
 def test_a_header_is_needed(log):
     with pytest.raises(TraceError, match="is not a header of sacct --parsable2"):
-        traces.read(log("a.txt", f"{ROW}\n"), format="sacct")
+        logs.read(log("a.txt", f"{ROW}\n"), format="sacct")
 
 
 def test_comments_before_the_header_are_passed_over(log, differences):
     plain = log("a.sacct", f"{NAMES}\n{ROW}\n")
     path = log("b.txt", f"# of March\n\n#\n{NAMES}\n{ROW}\n")
-    assert traces.detect(path) == "sacct"
-    assert differences(traces.read(plain), traces.read(path)) == ["title"]
+    assert logs.detect(path) == "sacct"
+    assert differences(logs.read(plain), logs.read(path)) == ["title"]
 
 
 def test_bytes_that_are_not_utf8_are_latin_1(log):
     lines = [NAMES.encode(), row(JobName="J\xf6rg").encode("latin-1"), row(JobID="8").encode()]
-    workload = traces.read(log("a.sacct", b"\n".join(lines)))
+    workload = logs.read(log("a.sacct", b"\n".join(lines)))
     assert workload.name.decode() == ["J\xf6rg", "name"]
     assert ("Note", "lines that are not UTF-8 and were read as Latin-1: 1") in workload.header
 

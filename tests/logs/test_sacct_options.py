@@ -9,11 +9,11 @@ have are listed below with what the manual says of their values.
 
 import pytest
 
-from cpsched import logs as traces
+from cpsched import logs
 from cpsched.logs.sacct import command
-from cpsched.logs.sacct.columns import IRRELEVANT, READ
 from cpsched.logs.sacct.command import BEHIND_WRAP, not_modelled, options, options_of
 from cpsched.logs.sacct.option_table import OPTIONS, PROGRAMS, Takes, Use, named, tables
+from cpsched.logs.sacct.unread_columns import IRRELEVANT, READ
 
 #: What ``slurm_option_table_create`` of 22.05.8 gives to ``getopt_long``: letters of each command.
 LETTERS = {
@@ -213,7 +213,7 @@ def test_a_log_lists_options_and_columns_that_are_not_modelled(log):
         f"3{ROW}sbatch a.sh|0|None|",
         f"4{ROW}|0||",
     ]
-    workload = traces.read(log("a.sacct", "\n".join([HEADER, *rows])))
+    workload = logs.read(log("a.sacct", "\n".join([HEADER, *rows])))
     notes = [text for key, text in workload.header if key == "Note"]
     assert notes == [
         "not modelled: --prefer (any nodes serve): 50.0 % of the jobs, 50.0 % of the core-hours",

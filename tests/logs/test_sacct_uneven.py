@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpsched import logs as traces
+from cpsched import logs
 from cpsched.logs.sacct.request import resource_request
 from cpsched.logs.text import FilePosition
 
@@ -75,7 +75,7 @@ def test_jobs_whose_gpus_are_rounded_up_are_counted(log, cores, noted):
     tres = f"cpu={cores},node=2,gres/gpu=3"
     header = "JobID|Submit|Start|ElapsedRaw|State|ReqTRES|AllocTRES|NNodes"
     row = f"|2024-01-01T00:00:00|2024-01-01T00:01:00|60|COMPLETED|{tres}|{tres}|2"
-    workload = traces.read(log("a.sacct", f"{header}\n1{row}\n2{row}\n"))
+    workload = logs.read(log("a.sacct", f"{header}\n1{row}\n2{row}\n"))
     held = (
         workload.units * workload.request[:, 1] + workload.nodes_min * workload.per_node[:, 1]
     ).tolist()

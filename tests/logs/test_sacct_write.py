@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpsched import logs as traces
+from cpsched import logs
 from cpsched.errors import TraceError
 from cpsched.model.workload import Workload
 from cpsched.util.types import MISSING, UNBOUNDED, DependencyType, Split, Status
@@ -14,11 +14,11 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("suffix", [".sacct", ".sacct.gz"])
-def test_a_run_of_a_real_slurm_reads_back_equal(logs, tmp_path, differences, suffix):
-    original = traces.read(logs / "slurm-22.05.8.sacct")
+def test_a_run_of_a_real_slurm_reads_back_equal(small_logs, tmp_path, differences, suffix):
+    original = logs.read(small_logs / "slurm-22.05.8.sacct")
     path = tmp_path / f"slurm-22.05.8{suffix}"
-    assert traces.write(original, path) == ("excluded rows",)
-    assert differences(original, traces.read(path)) == ["header", "set_aside"]
+    assert logs.write(original, path) == ("excluded rows",)
+    assert differences(original, logs.read(path)) == ["header", "set_aside"]
 
 
 words = st.sampled_from(["a", "b", "c-1", "d.e", None])
@@ -132,8 +132,8 @@ def slurm_jobs(draw):
 @settings(max_examples=200)
 def test_what_slurm_can_say_reads_back_equal(tmp_path_factory, differences, workload):
     path = tmp_path_factory.mktemp("sacct") / "written.sacct"
-    assert traces.write(workload, path) == ()
-    back = traces.read(path)
+    assert logs.write(workload, path) == ()
+    back = logs.read(path)
     assert set(differences(workload, back)) <= {"header"}
     assert back.digest() == workload.digest()
 
@@ -178,8 +178,8 @@ def one(**columns):
 )  # fmt: skip
 def test_what_slurm_cannot_say_is_named(tmp_path, differences, columns, lost):
     workload = one(**columns)
-    notes = traces.write(workload, tmp_path / "one.sacct")
-    back = traces.read(tmp_path / "one.sacct")
+    notes = logs.write(workload, tmp_path / "one.sacct")
+    back = logs.read(tmp_path / "one.sacct")
     if lost is None:
         assert (notes, set(differences(workload, back)) - {"header"}) == ((), set())
     else:
@@ -189,7 +189,7 @@ def test_what_slurm_cannot_say_is_named(tmp_path, differences, columns, lost):
 
 def test_a_log_of_processors_is_refused(tmp_path):
     with pytest.raises(TraceError, match="this log only counts processors"):
-        traces.write(one(layout="processors"), tmp_path / "one.sacct")
+        logs.write(one(layout="processors"), tmp_path / "one.sacct")
 
 
 def test_the_schedule_of_a_run_is_written_as_a_log(tmp_path, cpsched):
@@ -197,7 +197,7 @@ def test_the_schedule_of_a_run_is_written_as_a_log(tmp_path, cpsched):
     # One is cancelled after 30 s, the other waits for it.
     times = {"submit": [0, 0], "runtime": [50, 60], "requested_time": [50, 20]}
     source, system = tmp_path / "small.csv", tmp_path / "two.toml"
-    traces.write(one(**times, cancel=[30, MISSING]), source)
+    logs.write(one(**times, cancel=[30, MISSING]), source)
     system.write_text('resources = ["core"]\n[[nodes]]\ngroup = "n"\ncount = 1\ncore = 4\n')
     run = (
         "--system",
@@ -212,7 +212,7 @@ def test_the_schedule_of_a_run_is_written_as_a_log(tmp_path, cpsched):
     code, _, err = cpsched("simulate", str(source), *run)
     assert code == 0, err
     (path,) = (tmp_path / "run").rglob("*.sacct")
-    written = traces.read(path)
+    written = logs.read(path)
     assert written.job_id.tolist() == ["7", "8"]
     assert written.recorded_start.tolist() == [0, 30]
     assert written.runtime.tolist() == [30, 20]

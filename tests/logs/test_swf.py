@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpsched import logs as traces
+from cpsched import logs
 from cpsched.errors import TraceError
 from cpsched.logs import swf_lines
 from cpsched.logs.swf_lines import read_lines
@@ -25,8 +25,8 @@ def with_field(number, value, line=GOOD):
     return " ".join(values)
 
 
-def test_every_field_becomes_its_column(logs):
-    workload = traces.read(logs / "small.swf")
+def test_every_field_becomes_its_column(small_logs):
+    workload = logs.read(small_logs / "small.swf")
     assert workload.title == "small"
     assert workload.epoch == 1_000_000_000
     assert workload.layout == "processors"
@@ -49,8 +49,8 @@ def test_every_field_becomes_its_column(logs):
     assert workload.nodes_max.tolist() == [UNBOUNDED] * 3
 
 
-def test_comments_become_the_header_in_file_order(logs):
-    assert traces.read(logs / "small.swf").header == (
+def test_comments_become_the_header_in_file_order(small_logs):
+    assert logs.read(small_logs / "small.swf").header == (
         ("Version", "2.2"),
         ("Computer", "Toy cluster"),
         ("UnixStartTime", "1000000000"),
@@ -61,12 +61,12 @@ def test_comments_become_the_header_in_file_order(logs):
     )
 
 
-def test_rows_that_are_no_jobs_are_counted(logs):
-    assert traces.read(logs / "small.swf").set_aside == (("never ran", 1), ("no processors", 1))
+def test_rows_that_are_no_jobs_are_counted(small_logs):
+    assert logs.read(small_logs / "small.swf").set_aside == (("never ran", 1), ("no processors", 1))
 
 
-def test_pieces_of_a_checkpointed_job_are_set_aside(logs):
-    workload = traces.read(logs / "checkpointed.swf")
+def test_pieces_of_a_checkpointed_job_are_set_aside(small_logs):
+    workload = logs.read(small_logs / "checkpointed.swf")
     assert workload.job_id.tolist() == ["1", "2"]
     assert workload.runtime.tolist() == [60, 10]
     assert workload.set_aside == (("partial execution", 2),)
@@ -77,24 +77,24 @@ def test_jobs_are_sorted_by_submit_and_ties_keep_their_order(log):
         with_field(1, number, with_field(2, submit))
         for number, submit in (("1", "7"), ("2", "3"), ("3", "7"), ("4", "3"))
     ]
-    assert traces.read(log("a.swf", "\n".join(lines))).job_id.tolist() == ["2", "4", "1", "3"]
+    assert logs.read(log("a.swf", "\n".join(lines))).job_id.tolist() == ["2", "4", "1", "3"]
 
 
 def test_without_memory_or_epoch_nothing_is_made_up(log):
-    workload = traces.read(log("a.swf", GOOD))
+    workload = logs.read(log("a.swf", GOOD))
     assert workload.resources == ("core",)
     assert workload.epoch is None
 
 
 @pytest.mark.parametrize("line", [GOOD.replace(" ", "\t"), "  " + GOOD + "  ", GOOD + "\r"])
 def test_blanks_of_any_kind_separate_fields(log, line):
-    assert len(traces.read(log("a.swf", line + "\n" + with_field(1, "2")))) == 2
+    assert len(logs.read(log("a.swf", line + "\n" + with_field(1, "2")))) == 2
 
 
 @pytest.mark.parametrize("field", [6, 7])
 def test_measured_averages_may_have_fractions(log, field):
     for value in ("0.25", "142.00", "1e3", ".5", "7."):
-        assert len(traces.read(log("a.swf", with_field(field, value)))) == 1
+        assert len(logs.read(log("a.swf", with_field(field, value)))) == 1
 
 
 BAD_LINES = {
@@ -129,8 +129,8 @@ def test_a_line_that_cannot_be_true_is_named_or_counted(log, line):
     with pytest.raises(
         TraceError, match=re.escape(f"{path}:4: ") + ".*" + re.escape(BAD_LINES[line])
     ):
-        traces.read(path)
-    workload = traces.read(path, skip_bad_lines=True)
+        logs.read(path)
+    workload = logs.read(path, skip_bad_lines=True)
     assert workload.job_id.tolist() == ["2", "3"]
     assert workload.set_aside == (("bad line", 1),)
 
@@ -139,7 +139,7 @@ def test_times_may_have_fractions_and_what_is_unknown_may_be_nan(log):
     lines = [
         with_field(4, "60.7"), with_field(1, "2", with_field(9, "NaN", with_field(6, "nan"))),
     ]  # fmt: skip
-    workload = traces.read(log("a.swf", "\n".join(lines)))
+    workload = logs.read(log("a.swf", "\n".join(lines)))
     assert workload.runtime.tolist() == [61, 60]
     assert workload.requested_time.tolist() == [100, MISSING]
     assert workload.header == (
@@ -149,13 +149,13 @@ def test_times_may_have_fractions_and_what_is_unknown_may_be_nan(log):
 
 def test_comments_are_never_fatal(log):
     path = log("a.swf", b"; Computer: Schr\xf6dinger\n; a\0b\n" + GOOD.encode())
-    assert traces.read(path).header == (("Computer", "Schr\xf6dinger"), ("", "a b"))
+    assert logs.read(path).header == (("Computer", "Schr\xf6dinger"), ("", "a b"))
 
 
 def test_all_bad_lines_are_counted_and_the_way_on_is_named(log):
     path = log("a.swf", "\n".join([GOOD, "x", with_field(1, "2"), "y", "z"]))
     with pytest.raises(TraceError, match=r"a\.swf:2: .*; --skip-bad-lines .* the 3 bad lines$"):
-        traces.read(path)
+        logs.read(path)
 
 
 def test_queues_have_the_names_of_the_header(log):
@@ -165,7 +165,7 @@ def test_queues_have_the_names_of_the_header(log):
     )
     head += f"\n; Queue: {'5' * 5000} long"
     lines = [with_field(1, str(n), with_field(15, str(n))) for n in range(1, 6)]
-    workload = traces.read(log("a.swf", "\n".join([head, *lines])))
+    workload = logs.read(log("a.swf", "\n".join([head, *lines])))
     assert workload.queue.values == ("short", "2", "3", "4", "5")
     assert workload.partition.values == ("all",)
 
@@ -174,13 +174,13 @@ def test_queues_have_the_names_of_the_header(log):
 def test_lines_that_are_no_text_are_named_or_counted(log, raw):
     path = log("a.swf", GOOD.encode() + b"\n" + raw + b"\n")
     with pytest.raises(TraceError, match=r"a\.swf:2: (holds a NUL|is not UTF-8)"):
-        traces.read(path)
-    assert traces.read(path, skip_bad_lines=True).set_aside == (("bad line", 1),)
+        logs.read(path)
+    assert logs.read(path, skip_bad_lines=True).set_aside == (("bad line", 1),)
 
 
 def test_a_set_aside_row_needs_no_sense_in_its_other_fields(log):
     never_ran = with_field(4, "-1", with_field(9, "0", with_field(2, "-1", with_field(1, "2"))))
-    workload = traces.read(log("a.swf", f"{GOOD}\n{never_ran}\n"))
+    workload = logs.read(log("a.swf", f"{GOOD}\n{never_ran}\n"))
     assert workload.set_aside == (("never ran", 1),)
 
 
@@ -194,12 +194,12 @@ def test_a_set_aside_row_needs_no_sense_in_its_other_fields(log):
 )
 def test_a_log_without_jobs_is_an_error(log, content, message):
     with pytest.raises(TraceError, match=f"{message}$"):
-        traces.read(log("a.swf", content))
+        logs.read(log("a.swf", content))
 
 
 def test_skipping_does_not_read_rubbish_as_an_empty_log(log):
     with pytest.raises(TraceError, match="no job in it: 2 bad line"):
-        traces.read(log("a.swf", "hello\nworld"), skip_bad_lines=True)
+        logs.read(log("a.swf", "hello\nworld"), skip_bad_lines=True)
 
 
 def test_skipping_does_not_hide_a_cut_off_gzip(tmp_path):
@@ -207,7 +207,7 @@ def test_skipping_does_not_hide_a_cut_off_gzip(tmp_path):
     lines = "\n".join(with_field(1, str(number)) for number in range(5000))
     path.write_bytes(gzip.compress(lines.encode())[:-100])
     with pytest.raises(TraceError, match="the gzip file is truncated or damaged"):
-        traces.read(path, skip_bad_lines=True)
+        logs.read(path, skip_bad_lines=True)
 
 
 @pytest.mark.parametrize(
@@ -220,14 +220,14 @@ def test_skipping_does_not_hide_a_cut_off_gzip(tmp_path):
 def test_a_header_with_an_impossible_epoch_is_an_error(log, text, message):
     path = log("a.swf", f"; UnixStartTime: {text}\n{GOOD}\n")
     with pytest.raises(TraceError, match=rf"field header UnixStartTime = .*: {message}"):
-        traces.read(path)
+        logs.read(path)
 
 
 @pytest.mark.parametrize(
     ("text", "epoch"), [("-1", None), ("0", 0), ("1231135224 (Jan 2009)", 1_231_135_224)]
 )
 def test_the_epoch_may_be_unknown_or_explained(log, text, epoch):
-    assert traces.read(log("a.swf", f"; UnixStartTime: {text}\n{GOOD}\n")).epoch == epoch
+    assert logs.read(log("a.swf", f"; UnixStartTime: {text}\n{GOOD}\n")).epoch == epoch
 
 
 # -- the two readers of lines -------------------------------------------------------------------
@@ -304,10 +304,10 @@ def test_fields_behind_the_18th_are_not_read_and_counted(log, bulk):
     text = "; a site's own\n" + "".join(
         with_field(1, str(number)) + surplus + "\n" for number in range(1, 4)
     )
-    workload = traces.read(log("a.swf", text))
+    workload = logs.read(log("a.swf", text))
     assert workload.job_id.tolist() == ["1", "2", "3"]
     assert workload.header[-1] == ("Note", "the 3 fields of each line behind the 18th are not read")
-    plain = traces.read(log("b.swf", re.sub(re.escape(surplus), "", text)))
+    plain = logs.read(log("b.swf", re.sub(re.escape(surplus), "", text)))
     assert plain.header == workload.header[:-1]
     for name in ("submit", "runtime", "units", "requested_time", "status"):
         assert np.array_equal(getattr(plain, name), getattr(workload, name))
@@ -320,8 +320,8 @@ def test_lines_with_another_number_of_fields_than_the_first_are_wrong(log, first
     text = f"{good}\n{with_field(1, '2', good)} {GOOD}\n{with_field(1, '3')} 9\n"
     message = rf"a\.swf:2: {first} fields are expected, here are {first + 18}"
     with pytest.raises(TraceError, match=message):
-        traces.read(log("a.swf", text))
-    workload = traces.read(log("a.swf", text), skip_bad_lines=True)
+        logs.read(log("a.swf", text))
+    workload = logs.read(log("a.swf", text), skip_bad_lines=True)
     assert dict(workload.set_aside) == {"bad line": 2}
 
 
@@ -338,5 +338,5 @@ LINE = "1 0 0 10 {0} -1 -1 {0} 60 -1 1 1 1 1 1 1 -1 -1\n"
     ],
 )
 def test_what_the_header_says_wrongly_is_noted(log, header, note):
-    workload = traces.read(log("a.swf", header + LINE.format(4)))
+    workload = logs.read(log("a.swf", header + LINE.format(4)))
     assert [text for key, text in workload.header if key == "Note"] == ([note] if note else [])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpsched import logs as traces
+from cpsched import logs
 from cpsched.errors import TraceError
 from cpsched.model.workload import Workload
 from cpsched.util.types import MAX_TIME, MISSING, Status
@@ -23,14 +23,14 @@ def notes(path):
     return [line.removeprefix("; Note: ") for line in lines if line.startswith("; Note: ")]
 
 
-def test_a_log_reads_back_equal(logs, tmp_path, differences):
-    read = traces.read(logs / "small.swf")
+def test_a_log_reads_back_equal(small_logs, tmp_path, differences):
+    read = logs.read(small_logs / "small.swf")
     path = tmp_path / "small.swf"
-    traces.write(read, path)
+    logs.write(read, path)
     # The rows set aside cannot come back; the header says that there were some.
-    assert set(differences(read, traces.read(path))) == {"set_aside", "header"}
+    assert set(differences(read, logs.read(path))) == {"set_aside", "header"}
     assert notes(path)[1:] == ["excluded: 1 never ran", "excluded: 1 no processors"]
-    assert traces.read(path).header[:7] == read.header
+    assert logs.read(path).header[:7] == read.header
 
 
 def test_units_become_processors_and_the_header_says_so(two_jobs, tmp_path):
@@ -41,7 +41,7 @@ def test_units_become_processors_and_the_header_says_so(two_jobs, tmp_path):
         per_node=[[0, 0, 0], [1, 0, 3]],
         nodes_min=[1, 2],
     )
-    traces.write(both, path)
+    logs.write(both, path)
     # Job 1: 2 x 4 cores, 2 x 1000 KB / 8. Job 2: 2 x 1 + 1 on each of 2 nodes, 2 x 3 KB / 4.
     assert [(row[4], row[7], row[9]) for row in fields(path)] == [(8, 8, 250), (4, 4, 2)]
     assert notes(path) == [
@@ -58,7 +58,7 @@ def test_strings_are_numbered_and_queues_listed(two_jobs, tmp_path):
         user=["ann", None],
         group=["12", "3"],
     )
-    traces.write(named, path)
+    logs.write(named, path)
     assert [row[0] for row in fields(path)] == [1, 2]
     assert [row[11:16] for row in fields(path)] == [[1, 12, -1, 1, -1], [-1, 3, -1, 2, -1]]
     text = path.read_text()
@@ -68,13 +68,13 @@ def test_strings_are_numbered_and_queues_listed(two_jobs, tmp_path):
 
 
 def test_repeated_job_ids_are_numbered(two_jobs, tmp_path):
-    traces.write(two_jobs(job_id=["1", "1"]), tmp_path / "a.swf")
-    assert traces.read(tmp_path / "a.swf").job_id.tolist() == ["1", "2"]
+    logs.write(two_jobs(job_id=["1", "1"]), tmp_path / "a.swf")
+    assert logs.read(tmp_path / "a.swf").job_id.tolist() == ["1", "2"]
 
 
 def test_what_swf_has_no_code_for_is_noted(two_jobs, tmp_path):
     path = tmp_path / "a.swf"
-    traces.write(
+    logs.write(
         two_jobs(
             status=[Status.TIMEOUT, Status.UNKNOWN],
             requested_time=[60, 60],
@@ -96,8 +96,8 @@ def test_what_swf_has_no_code_for_is_noted(two_jobs, tmp_path):
 def test_hostile_header_text_cannot_become_a_job(two_jobs, tmp_path):
     path = tmp_path / "a.swf"
     line = " ".join(["1"] * 18)
-    traces.write(two_jobs(header=[("Note", f"x\n{line}\r{line}\u2028{line}\0")]), path)
-    assert len(traces.read(path)) == 2
+    logs.write(two_jobs(header=[("Note", f"x\n{line}\r{line}\u2028{line}\0")]), path)
+    assert len(logs.read(path)) == 2
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_hostile_header_text_cannot_become_a_job(two_jobs, tmp_path):
 )
 def test_a_workload_without_cores_cannot_be_written(two_jobs, tmp_path, columns, message):
     with pytest.raises(TraceError, match=message):
-        traces.write(two_jobs(**columns), tmp_path / "a.swf")
+        logs.write(two_jobs(**columns), tmp_path / "a.swf")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -159,6 +159,6 @@ def processor_workloads(draw):
 @given(original=processor_workloads(), name=st.sampled_from(["any.swf", "any.swf.gz"]))
 def test_everything_swf_can_hold_reads_back_equal(tmp_path_factory, differences, original, name):
     path = tmp_path_factory.mktemp("swf") / name
-    traces.write(original, path)
-    assert differences(original, traces.read(path)) == []
-    assert traces.read(path).digest() == original.digest()
+    logs.write(original, path)
+    assert differences(original, logs.read(path)) == []
+    assert logs.read(path).digest() == original.digest()

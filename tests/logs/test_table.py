@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpsched import logs as traces
+from cpsched import logs
 from cpsched.errors import TraceError
 from cpsched.model.workload import LABEL_COLUMNS, MAX_NICE, Workload
 from cpsched.util.types import (
@@ -32,8 +32,8 @@ from cpsched.util.types import (
 HEADER = "job_id,submit,runtime,units,requested_time"
 
 
-def test_a_minimal_table_needs_five_columns(logs):
-    workload = traces.read(logs / "minimal.csv")
+def test_a_minimal_table_needs_five_columns(small_logs):
+    workload = logs.read(small_logs / "minimal.csv")
     assert workload.title == "minimal"
     assert workload.epoch == 1_000_000_000
     assert workload.layout == "processors"
@@ -49,7 +49,7 @@ def test_a_minimal_table_needs_five_columns(logs):
 def test_units_come_with_requests_by_resource(log):
     header = f"{HEADER},request.gpu,per_node.mem,request.fpga,nodes_max,exclusive,status,dependency"
     path = log("a.csv", f"{header}\nx,0,1,3,9,2,,1,5,true,timeout,\ny,0,1,1,,,8,,,,,x\n")
-    workload = traces.read(path)
+    workload = logs.read(path)
     assert workload.layout == "units"
     # Requests are named, and none of them for cores.
     assert workload.resources == ("core", "gpu", "mem", "fpga")
@@ -62,13 +62,13 @@ def test_units_come_with_requests_by_resource(log):
 
 
 def test_without_requests_a_unit_is_one_core(log):
-    workload = traces.read(log("a.csv", f"{HEADER}\nx,0,1,3,9\n"))
+    workload = logs.read(log("a.csv", f"{HEADER}\nx,0,1,3,9\n"))
     assert (workload.layout, workload.request.tolist()) == ("units", [[1]])
 
 
 def test_a_dependency_follows_its_job_through_sorting(log):
     path = log("a.csv", f"{HEADER},dependency\nx,9,1,1,9,\ny,5,1,1,9,x\nz,0,,1,9,\nw,7,1,1,9,z\n")
-    workload = traces.read(path)
+    workload = logs.read(path)
     assert workload.job_id.tolist() == ["y", "w", "x"]
     # Job z never ran, so nobody waits for it.
     assert workload.dependency.tolist() == [2, -1, -1]
@@ -76,7 +76,7 @@ def test_a_dependency_follows_its_job_through_sorting(log):
 
 def test_text_that_looks_like_nothing_stays_text(log):
     path = log("a.csv", f'{HEADER},user,name\nNA,0,1,1,9,nan,"a,b"\nNone,0,1,1,9,,"two\nlines"\n')
-    workload = traces.read(path)
+    workload = logs.read(path)
     assert workload.job_id.tolist() == ["NA", "None"]
     assert workload.user.decode() == ["nan", None]
     assert workload.name.decode() == ["a,b", "two\nlines"]
@@ -84,7 +84,7 @@ def test_text_that_looks_like_nothing_stays_text(log):
 
 def test_gzip_and_windows_line_ends_are_read(log):
     path = log("a.csv.gz", f"\ufeff{HEADER}\r\nx,0,1,3,9\r\n\r\ny,0,1,3,9")
-    assert traces.read(path).job_id.tolist() == ["x", "y"]
+    assert logs.read(path).job_id.tolist() == ["x", "y"]
 
 
 BAD_ROWS = {
@@ -112,8 +112,8 @@ def test_a_row_that_cannot_be_true_is_named_or_counted(log, row):
     with pytest.raises(
         TraceError, match=re.escape(f"{path}:5: ") + ".*" + re.escape(BAD_ROWS[row])
     ):
-        traces.read(path)
-    workload = traces.read(path, skip_bad_lines=True)
+        logs.read(path)
+    workload = logs.read(path, skip_bad_lines=True)
     assert workload.job_id.tolist() == ["c", "x"]
     assert workload.set_aside == (("bad line", 1),)
 
@@ -121,21 +121,21 @@ def test_a_row_that_cannot_be_true_is_named_or_counted(log, row):
 def test_lines_are_counted_through_cells_of_several_lines(log):
     path = log("a.csv", f'{HEADER},name\nx,0,1,1,9,"a\n\nb"\ny,0,1,bad,9,\n')
     with pytest.raises(TraceError, match=r"a\.csv:5: field units = 'bad'"):
-        traces.read(path)
+        logs.read(path)
 
 
 def test_bytes_that_are_no_text_are_named_or_counted(log):
     path = log("a.csv", f"{HEADER}\nx,0,1,1,9\ncaf".encode() + b"\xe9,0,1,1,9\n")
     with pytest.raises(TraceError, match=r"a\.csv:3: is not UTF-8 text"):
-        traces.read(path)
-    assert traces.read(path, skip_bad_lines=True).set_aside == (("bad line", 1),)
+        logs.read(path)
+    assert logs.read(path, skip_bad_lines=True).set_aside == (("bad line", 1),)
 
 
 def test_a_quote_that_never_ends_is_an_error(log):
     path = log("a.csv", f'{HEADER}\nx,0,1,1,9\n"y,0,1,1,9\nz,0,1,1,9\n')
     with pytest.raises(TraceError, match=r"a\.csv:3: is not a row of CSV: unexpected end of data"):
-        traces.read(path)
-    assert traces.read(path, skip_bad_lines=True).job_id.tolist() == ["x"]
+        logs.read(path)
+    assert logs.read(path, skip_bad_lines=True).job_id.tolist() == ["x"]
 
 
 BAD_CELLS = {
@@ -166,7 +166,7 @@ def test_a_cell_that_cannot_be_true_is_named(log, column, value):
     with pytest.raises(
         TraceError, match=r"a\.csv:2: field .*" + re.escape(BAD_CELLS[column, value])
     ):
-        traces.read(path)
+        logs.read(path)
 
 
 def test_more_nodes_at_least_than_at_most_is_an_error(log):
@@ -174,10 +174,10 @@ def test_more_nodes_at_least_than_at_most_is_an_error(log):
     with pytest.raises(
         TraceError, match="field per_node_max.gpu = 1: must be at least per_node.gpu"
     ):
-        traces.read(path)
+        logs.read(path)
     path = log("a.csv", f"{HEADER},nodes_min,nodes_max\nx,0,1,2,9,4,3\n")
     with pytest.raises(TraceError, match="field nodes_max = 3: must be at least nodes_min"):
-        traces.read(path)
+        logs.read(path)
 
 
 BAD_HEADERS = {
@@ -200,7 +200,7 @@ BAD_HEADERS = {
 @pytest.mark.parametrize("header", BAD_HEADERS)
 def test_wrong_columns_are_named_with_the_closest_right_one(log, header):
     with pytest.raises(TraceError, match=re.escape(BAD_HEADERS[header])):
-        traces.read(log("a.csv", f"{header}\n"), skip_bad_lines=True)
+        logs.read(log("a.csv", f"{header}\n"), skip_bad_lines=True)
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_wrong_columns_are_named_with_the_closest_right_one(log, header):
 )
 def test_a_table_without_jobs_is_an_error(log, content, message):
     with pytest.raises(TraceError, match=f"{message}$"):
-        traces.read(log("a.csv", content))
+        logs.read(log("a.csv", content))
 
 
 BAD_METADATA = {
@@ -238,7 +238,7 @@ BAD_METADATA = {
 def test_metadata_that_cannot_be_true_is_named(log, key, value):
     path = log("a.csv", f"# {key}: {value}\n{HEADER},request.gpu\nx,0,1,1,9,0\n")
     with pytest.raises(TraceError, match=re.escape(BAD_METADATA[key, value])):
-        traces.read(path)
+        logs.read(path)
 
 
 # -- Parquet ------------------------------------------------------------------------------------
@@ -269,7 +269,7 @@ def parquet(path, **columns):
 )
 def test_parquet_numbers_of_other_types_are_taken(tmp_path, column, values, expected):
     parquet(tmp_path / "a.parquet", **{column: values})
-    assert getattr(traces.read(tmp_path / "a.parquet"), column).tolist() == expected
+    assert getattr(logs.read(tmp_path / "a.parquet"), column).tolist() == expected
 
 
 def test_parquet_strings_may_be_categories_or_numbers(tmp_path):
@@ -280,7 +280,7 @@ def test_parquet_strings_may_be_categories_or_numbers(tmp_path):
         group=[12, 7],
         exclusive=[True, False],
     )
-    workload = traces.read(tmp_path / "a.parquet")
+    workload = logs.read(tmp_path / "a.parquet")
     assert workload.user.decode() == ["b", None]
     assert workload.group.decode() == ["12", "7"]
     assert workload.exclusive.tolist() == [True, False]
@@ -301,7 +301,7 @@ def test_parquet_strings_may_be_categories_or_numbers(tmp_path):
 def test_parquet_cells_that_cannot_be_true_are_named(tmp_path, column, values, message):
     parquet(tmp_path / "a.parquet", **{column: values})
     with pytest.raises(TraceError, match=re.escape(message)):
-        traces.read(tmp_path / "a.parquet")
+        logs.read(tmp_path / "a.parquet")
 
 
 @pytest.mark.parametrize("content", [b"PAR1", b"PAR1" + b"x" * 100 + b"PAR1", None])
@@ -311,35 +311,35 @@ def test_damaged_parquet_is_an_error(tmp_path, content):
     parquet(path)
     path.write_bytes(content or path.read_bytes()[:-20])
     with pytest.raises(TraceError, match="cannot be read as Parquet"):
-        traces.read(path)
+        logs.read(path)
 
 
 def test_parquet_strings_that_are_no_text_are_an_error(tmp_path):
     user = pa.array([b"ann", b"\xff\xfe"]).cast(pa.binary()).buffers()
     parquet(tmp_path / "a.parquet", user=pa.StringArray.from_buffers(2, user[1], user[2]))
     with pytest.raises(TraceError, match=r"cannot be read as Parquet: .*UTF8"):
-        traces.read(tmp_path / "a.parquet")
+        logs.read(tmp_path / "a.parquet")
 
 
 def test_metadata_of_others_is_passed_over(tmp_path):
     table = pa.table({name: ["1"] for name in HEADER.split(",")})
     about = json.dumps({"title": "own", "colour": "red"})
     pq.write_table(table.replace_schema_metadata({"cpsched": about}), tmp_path / "a.parquet")
-    assert traces.read(tmp_path / "a.parquet").title == "own"
+    assert logs.read(tmp_path / "a.parquet").title == "own"
 
 
 def test_parquet_metadata_must_be_an_object(tmp_path):
     table = pa.table({"job_id": ["x"]}).replace_schema_metadata({"cpsched": "[]"})
     pq.write_table(table, tmp_path / "a.parquet")
     with pytest.raises(TraceError, match="metadata: must be a JSON object"):
-        traces.read(tmp_path / "a.parquet")
+        logs.read(tmp_path / "a.parquet")
 
 
 # -- writing ------------------------------------------------------------------------------------
 
 
-def test_csv_holds_only_what_somebody_asks_for(logs, tmp_path):
-    traces.write(traces.read(logs / "checkpointed.swf"), tmp_path / "a.csv")
+def test_csv_holds_only_what_somebody_asks_for(small_logs, tmp_path):
+    logs.write(logs.read(small_logs / "checkpointed.swf"), tmp_path / "a.csv")
     lines = (tmp_path / "a.csv").read_text().splitlines()
     metadata = dict(line.removeprefix("# ").split(": ", 1) for line in lines if line[0] == "#")
     assert json.loads(metadata["set_aside"]) == [["partial execution", 2]]
@@ -351,11 +351,11 @@ def test_csv_holds_only_what_somebody_asks_for(logs, tmp_path):
     ]
 
 
-def test_the_same_workload_gives_the_same_bytes(logs, tmp_path):
-    workload = traces.read(logs / "small.swf")
+def test_the_same_workload_gives_the_same_bytes(small_logs, tmp_path):
+    workload = logs.read(small_logs / "small.swf")
     for name in ("csv", "csv.gz", "parquet"):
-        traces.write(workload, tmp_path / f"a.{name}")
-        traces.write(workload, tmp_path / f"b.{name}")
+        logs.write(workload, tmp_path / f"a.{name}")
+        logs.write(workload, tmp_path / f"b.{name}")
         assert (tmp_path / f"a.{name}").read_bytes() == (tmp_path / f"b.{name}").read_bytes()
 
 
@@ -371,7 +371,7 @@ def test_the_same_workload_gives_the_same_bytes(logs, tmp_path):
 )
 def test_a_workload_no_table_can_hold_is_an_error(tmp_path, two_jobs, name, columns, message):
     with pytest.raises(TraceError, match=message):
-        traces.write(two_jobs(**columns), tmp_path / name)
+        logs.write(two_jobs(**columns), tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -472,9 +472,9 @@ def workloads(draw):
 @given(original=workloads(), name=st.sampled_from(["any.csv", "any.csv.gz", "any.parquet"]))
 def test_any_workload_reads_back_equal(tmp_path_factory, differences, original, name):
     path = tmp_path_factory.mktemp("table") / name
-    traces.write(original, path)
-    assert differences(original, traces.read(path)) == []
-    assert traces.read(path).digest() == original.digest()
+    logs.write(original, path)
+    assert differences(original, logs.read(path)) == []
+    assert logs.read(path).digest() == original.digest()
 
 
 FORMULAS = ("@SUM(1)", "=1+1", "+x", "-cmd|x", "\t=1", " =1", "\r=1")
@@ -487,12 +487,12 @@ def test_no_cell_is_a_formula(tmp_path, two_jobs, title):
     path = tmp_path / "a.csv"
     for text in (*FORMULAS, "'=1", "''@x", *HARMLESS):
         workload = two_jobs(name=[text, "b"], title=title)
-        traces.write(workload, path)
+        logs.write(workload, path)
         with path.open(newline="") as file:
             cells = {cell for row in csv.reader(file) for cell in row}
         assert not [cell for cell in cells if cell.strip(" ")[:1] in ("=", "@", "\t", "\r")]
         assert text in cells if text in HARMLESS else f"'{text}" in cells
-        read = traces.read(path)
+        read = logs.read(path)
         assert read.name.decode()[0] == (text or None)
         assert read.digest() == workload.digest()
         assert read.title == title
@@ -501,8 +501,8 @@ def test_no_cell_is_a_formula(tmp_path, two_jobs, title):
 # -- chunk requests -----------------------------------------------------------------------------
 
 
-def test_chunks_become_units_that_may_share_a_node(logs):
-    workload = traces.read(logs / "chunks.ext.csv")
+def test_chunks_become_units_that_may_share_a_node(small_logs):
+    workload = logs.read(small_logs / "chunks.ext.csv")
     assert workload.title == "chunks"
     assert workload.layout == "units"
     assert workload.resources == ("core", "gpu", "mem")
@@ -540,8 +540,8 @@ def test_chunk_rows_that_cannot_be_true_are_named_or_counted(log, row, message):
     path = log("a.ext.csv.gz", f"{EXT_HEADER}\n1,0,5,9,1,1,0,\n{row}\n")
     assert gzip.decompress(path.read_bytes()).endswith(row.encode() + b"\n")
     with pytest.raises(TraceError, match=re.escape(f"{path}:3: {message}")):
-        traces.read(path)
-    assert traces.read(path, skip_bad_lines=True).set_aside == (("bad line", 1),)
+        logs.read(path)
+    assert logs.read(path, skip_bad_lines=True).set_aside == (("bad line", 1),)
 
 
 @pytest.mark.parametrize(
@@ -557,20 +557,20 @@ def test_chunk_rows_that_cannot_be_true_are_named_or_counted(log, row, message):
     ],
 )
 def test_only_a_constraint_that_says_so_is_exclusive(log, constraint, exclusive):
-    workload = traces.read(log("a.ext.csv", f"{EXT_HEADER}\n1,0,5,9,1,1,0,{constraint}\n"))
+    workload = logs.read(log("a.ext.csv", f"{EXT_HEADER}\n1,0,5,9,1,1,0,{constraint}\n"))
     assert np.array_equal(workload.exclusive, [exclusive])
 
 
-def test_a_damaged_description_of_a_column_does_not_end_the_process(tmp_path, logs):
+def test_a_damaged_description_of_a_column_does_not_end_the_process(tmp_path, small_logs):
     """Of a column without nulls whose statistics count them: Arrow aborts if asked about it."""
     path = tmp_path / "log.parquet"
-    traces.write(traces.read(logs / "minimal.csv"), path)
+    logs.write(logs.read(small_logs / "minimal.csv"), path)
     content = path.read_bytes()
     # The column's entry in the schema: optional (1, of which 2 is the zigzag) becomes required (0).
     damaged = content.replace(b"\x25\x02\x18\x0crequest.core", b"\x25\x00\x18\x0crequest.core")
     assert damaged != content
     path.write_bytes(damaged)
-    read = f"from cpsched import logs as traces; traces.read({str(path)!r})"
+    read = f"from cpsched import logs; logs.read({str(path)!r})"
     ended = subprocess.run([sys.executable, "-c", read], capture_output=True, text=True)
     assert "TraceError" in ended.stderr
     assert ended.returncode == 1
@@ -578,5 +578,5 @@ def test_a_damaged_description_of_a_column_does_not_end_the_process(tmp_path, lo
 
 def test_columns_that_are_not_read_are_named(log):
     header = "job,submit,run,reqtime,nodes,cores_per_node,src_id"
-    workload = traces.read(log("a.ext.csv", f"{header}\n1,0,5,9,1,4,x\n"))
+    workload = logs.read(log("a.ext.csv", f"{header}\n1,0,5,9,1,4,x\n"))
     assert ("Note", "the column src_id is not read") in workload.header

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from jobtables import job_table
 from tiny import machine
 
-from cpsched.dispatch.priority import Slowdown
+from cpsched.dispatch.orders import Slowdown
 from cpsched.model.decision import NOTHING
 from cpsched.papers.priorities import Basic
 from cpsched.papers.window import (

@@ -339,10 +339,10 @@ def test_a_reader_of_logs_of_another_package_counts(folder, monkeypatch):
     real, target = registry.entries, f"{folder.name('mine')}:FORMAT"
     mine = {"mine": RegistryEntry("mine", target, "somebody")}
     monkeypatch.setattr(registry, "entries", lambda group: {**real(group), **mine})
-    before = of(readers=[("traces", "mine")])
+    before = of(readers=[("log_formats", "mine")])
     folder.write("mine", "FORMAT = 2\n")
     folder.fresh()
-    assert of(readers=[("traces", "mine")]).digest != before.digest
+    assert of(readers=[("log_formats", "mine")]).digest != before.digest
 
 
 def test_a_checkpoint_of_unknown_code_is_refused(folder, tmp_path):

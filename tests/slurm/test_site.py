@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from cpsched import logs as traces
-from cpsched import systems
+from cpsched import logs, systems
 from cpsched.errors import ConfigError
 from cpsched.logs.sacct.write import as_recorded
 from cpsched.simulation.simulate import simulate
@@ -96,8 +95,8 @@ def test_every_job_fits_the_system_it_is_made_for(month):
 
 def test_it_runs_on_its_system_as_swf_too(days, tmp_path):
     """Which counts processors, and has names of queues in its header only."""
-    traces.write(days, tmp_path / "site.swf.gz")
-    fitted = fit(traces.read(tmp_path / "site.swf.gz"), systems.load("site-152"))
+    logs.write(days, tmp_path / "site.swf.gz")
+    fitted = fit(logs.read(tmp_path / "site.swf.gz"), systems.load("site-152"))
     assert set(fitted.workload.queue.values) == set(days.queue.values)
 
 
@@ -134,8 +133,8 @@ def test_the_policy_knows_its_people():
 def test_what_became_of_it_reads_back_from_sacct_text(days, tmp_path, dispatcher):
     run = simulate(fit(days, systems.load("site-152")), dispatcher=dispatcher)
     recorded = as_recorded(run.schedule)
-    assert traces.write(recorded, tmp_path / "site.sacct") == ()
-    back = traces.read(tmp_path / "site.sacct")
+    assert logs.write(recorded, tmp_path / "site.sacct") == ()
+    back = logs.read(tmp_path / "site.sacct")
     assert back.digest() == recorded.digest()
     assert (back.cancel != MISSING).any()
     assert (back.array_limit > 0).any()

@@ -267,7 +267,7 @@ def test_no_run_and_other_formats_are_refused(simulated, tmp_path):
     save_run(simulated, tmp_path / "r")
     mark = tmp_path / "r" / "run.json"
     mark.write_text(json.dumps({**json.loads(mark.read_text()), "format": 99}))
-    with pytest.raises(RunError, match="format is 99, this cpsched reads 4"):
+    with pytest.raises(RunError, match="format is 99, this cpsched reads 5"):
         load_run(tmp_path / "r")
 
 
@@ -326,10 +326,10 @@ def test_files_that_contradict_each_other_are_found(simulated, tmp_path, edit, s
     [
         ("run.json", '{"a":', "it is not JSON (line 1, column 6: Expecting value)"),
         ("run.json", "[]", "it is not a JSON object ({...})"),
-        ("run.json", '{"format": 4}', "'settings' is missing in it"),
+        ("run.json", '{"format": 5}', "'settings' is missing in it"),
         (
             "run.json",
-            '{"format": 4, "settings": {"overrun": "x"}}',
+            '{"format": 5, "settings": {"overrun": "x"}}',
             "a value in it has the wrong type (settings.overrun is 'x')",
         ),
         ("system.json", "{}", "'nodes' is missing in it"),

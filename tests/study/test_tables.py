@@ -244,7 +244,11 @@ def test_tables_of_a_part(made):
         ("metrics.json", "[", "cannot be read"),
         ("jobs.parquet", "x", "is damaged"),
         ("run.json", "[]", "not a JSON object"),
-        ("run.json", '{"format": 99}', "is damaged .format 99, this cpsched reads 4"),
+        (
+            "run.json",
+            '{"format": 99}',
+            "format is 99, this cpsched reads 5; run the study again in a new folder",
+        ),
     ],
 )
 def test_damage_is_named(made, file, content, message):

@@ -9,8 +9,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from cpsched import logs as traces
-from cpsched import systems
+from cpsched import logs, systems
 from cpsched.model.workload import Workload
 from cpsched.simulation.simulate import Settings, simulate
 from cpsched.util.types import MISSING
@@ -52,7 +51,7 @@ class Starts(Hooks):
 _SIMULATE = (
     STARTS
     + """
-from cpsched import logs as traces
+from cpsched import logs
 from cpsched import systems
 
 def simulated(workload, machine, out, name, again=False, additional=None, **options):
@@ -76,7 +75,7 @@ def simulated(workload, machine, out, name, again=False, additional=None, **opti
 tasks, out = json.loads(sys.argv[1])
 found = []
 for log, system, first, dispatchers in tasks:
-    workload, machine = traces.read(log).select(first=first), systems.load(system)
+    workload, machine = logs.read(log).select(first=first), systems.load(system)
     found.append([simulated(workload, machine, out, **one) for one in dispatchers])
 print(json.dumps(found))
 """
@@ -99,7 +98,7 @@ def accasim_starts(tasks, out):
 def our_run(log, system, dispatcher="easy", predictor="requested", first=None):
     """Simulate here; like AccaSim, it kills nobody."""
     return simulate(
-        traces.read(log).select(first=first),
+        logs.read(log).select(first=first),
         systems.load(system),
         dispatcher=dispatcher,
         predictor=predictor,

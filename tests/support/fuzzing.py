@@ -28,8 +28,7 @@ from hypothesis import strategies as st
 from recorded import simulator
 from tiny import FOUR_CORES, jobs, machine, run
 
-from cpsched import logs as traces
-from cpsched import systems
+from cpsched import logs, systems
 from cpsched.checks.predictor_tools import sample
 from cpsched.cli.main import main
 from cpsched.cli.negotiation_text import show_negotiation
@@ -315,7 +314,7 @@ def small_log():
 
 def _written_log(name, form):
     with _scratch(name) as path:
-        traces.write(small_log(), path, format=form)
+        logs.write(small_log(), path, format=form)
         return {name: path.read_bytes()}
 
 
@@ -324,7 +323,7 @@ def log(name, form, file, patterns, *modules, more=list):
 
     def read(folder):
         path = folder / file
-        traces.read(path, format=form, skip_bad_lines=path.stat().st_size % 2 == 0)
+        logs.read(path, format=form, skip_bad_lines=path.stat().st_size % 2 == 0)
 
     return Reader(
         name=name, seeds=lambda: [*more(), *_of_files(file, *patterns)], read=read,
@@ -593,10 +592,10 @@ READERS = (
         more=lambda: [_written_log("log.csv", "table")]),
     log("Parquet log", "table", "log.parquet", (), *_TABLE,
         more=lambda: [_written_log("log.parquet", "table")]),
-    one_file("sacct JSON", "log.json", lambda path: traces.read(path, format="sacct"), _sacct_json,
+    one_file("sacct JSON", "log.json", lambda path: logs.read(path, format="sacct"), _sacct_json,
         "cpsched/logs/sacct/as_json.py", "cpsched/logs/sacct/job.py", "cpsched/logs/sacct/request.py"),
     one_file("system file", "m.toml", systems.load, _systems, "cpsched/systems/*.py",
-        "cpsched/util/section.py", "cpsched/util/documents.py"),
+        "cpsched/util/toml_section.py", "cpsched/util/documents.py"),
     one_file("AccaSim system", "m.json", systems.load, _system_json, "accasim_adapter/config.py"),
     one_file("policy file", "p.toml", policy_file.load, _policies,
         "cpsched/slurm/dispatch/policy_file.py", "cpsched/slurm/dispatch/policy.py",

@@ -11,7 +11,7 @@ from cpsched.model.system import MemoryMapping, Preempt, ProcessorMapping, Syste
 from cpsched.model.topology import Topology, TopologyKind
 from cpsched.systems import parser
 from cpsched.util.node_lists import listed, named_nodes
-from cpsched.util.section import Section
+from cpsched.util.toml_section import Section
 
 SMALL = """
 resources = ["core", "mem"]

@@ -48,7 +48,7 @@ def test_every_built_in_can_be_loaded(group):
 
 
 @pytest.mark.parametrize(
-    ("group", "kind"), [("dispatchers", "dispatcher"), ("traces", "log format")]
+    ("group", "kind"), [("dispatchers", "dispatcher"), ("log_formats", "log format")]
 )
 def test_unknown_names_list_what_there_is(group, kind):
     """The closest first; then all names if they are few."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from cpsched.logs.sacct.columns import instead_of, left_over, unread
 from cpsched.logs.sacct.command import not_modelled
+from cpsched.logs.sacct.unread_columns import instead_of, left_over, unread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -8,8 +8,8 @@ import numpy as np
 
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.contract import Dispatcher, WaitReason
+from cpsched.dispatch.orders import make_priority
 from cpsched.dispatch.passes import frozen
-from cpsched.dispatch.priority import make_priority
 from cpsched.errors import check_least
 from cpsched.model import columns as c
 from cpsched.model.decision import Decision, PlannedStarts

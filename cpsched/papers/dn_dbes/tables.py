@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.dispatch.priority import FifoOrder
+from cpsched.dispatch.orders import FifoOrder
 from cpsched.model import columns as c
 from cpsched.papers.dn_dbes.messages import RunningJob, WaitingJob
 from cpsched.papers.malleable.resizing import may_change

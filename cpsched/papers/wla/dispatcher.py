@@ -14,8 +14,8 @@ import numpy as np
 
 from cpsched.cp import stats
 from cpsched.dispatch.learning import LearningDispatcher
+from cpsched.dispatch.orders import make_priority
 from cpsched.dispatch.passes import decision_of, easy_pass, frozen
-from cpsched.dispatch.priority import make_priority
 from cpsched.dispatch.shadow import Shadow
 from cpsched.errors import check_choice, check_least
 from cpsched.model import columns as c

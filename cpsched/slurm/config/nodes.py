@@ -238,7 +238,7 @@ def system_file(cluster: SiteNodes, name: str, *, source: str, topology: str | N
         if ":" not in kind or kind.partition(":")[0] in several_types
     ]
     kinds = [*(("mem",) if cluster.has_memory else ()), *generic]
-    title = f"# The machine of {name}, made by cpsched slurm import. Correct it where necessary."
+    title = f"# The system of {name}, made by cpsched slurm import. Correct it where necessary."
     about = {"name": name, "source": source, "resources": ["core", *kinds]}
     lines = list(toml_table(title, about))
     parts = cluster.conf.partitions

@@ -439,7 +439,7 @@ def _parts_of_gpus(cluster: SiteNodes) -> Iterator[tuple[Gap, bool]]:
     yield (
         Gap(
             "shards of GPUs (shard, mps)",
-            "counted beside the GPUs: one may be given out whole and in shards",
+            "counted in addition to the GPUs: one may be given out whole and in shards",
             lambda job: not job.gres.isdisjoint(parts),
         ),
         not set(parts).isdisjoint(types),

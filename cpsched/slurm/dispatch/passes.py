@@ -91,13 +91,13 @@ class Passes(Dispatcher):
         Raises
         ------
         ConfigError
-            If the tree has no switches, or the machine is a counted pool.
+            If the tree has no switches, or the system is a counted pool.
         """
         weights = system.weights if system.weights.any() else system.weights[:0]
         self._nodes = make_nodes(system, tree=self.tree, weights=weights)
         if system.is_counted_pool:
             raise ConfigError(
-                "the machine is a counted pool, but slurm reserves whole nodes: describe its"
+                "the system is a counted pool, but slurm reserves whole nodes: describe its"
                 " nodes, and set processors to packed, anywhere or whole-nodes",
                 where=f"system {system.name}",
             )

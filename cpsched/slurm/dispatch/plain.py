@@ -17,8 +17,8 @@ import numpy as np
 
 from cpsched.dispatch.contract import WaitReason
 from cpsched.dispatch.learning import LearningDispatcher
+from cpsched.dispatch.orders import make_priority
 from cpsched.dispatch.passes import decision_of, with_plan
-from cpsched.dispatch.priority import make_priority
 from cpsched.errors import ConfigError, check_choice, check_least
 from cpsched.kernels.arrays import FAR
 from cpsched.model import columns as c
@@ -118,7 +118,7 @@ class SlurmBackfill(LearningDispatcher):
         self._nodes = make_nodes(system, tree=self.tree, weights=_ALIKE)
         if self.close and system.is_counted_pool:
             raise ConfigError(
-                "the machine is a counted pool, so with reserve=nodes the first reservation"
+                "the system is a counted pool, so with reserve=nodes the first reservation"
                 " would block all of it: set reserve=amounts",
                 where=f"system {system.name}",
             )

@@ -91,7 +91,7 @@ def _changed(
         names = [candidate.name for candidate in table.keys]
         hint = did_you_mean(name, names)
         if name == "MaxTime":
-            hint = " A queue's limit is the machine's: the change max-time QUEUE=TIME."
+            hint = " A queue's limit is the system's: the change max-time QUEUE=TIME."
         raise ValueError(f"there is no such key.{hint}")
     if key.needed and not text:
         raise ValueError("must have a value")

@@ -16,7 +16,7 @@ from cpsched.slurm.dispatch.parameters import PARAMETERS
 from cpsched.slurm.dispatch.policy import ABSENT, TABLES, PolicyKey, PolicyTable, SlurmPolicy
 from cpsched.slurm.dispatch.values import LIST, ValueType, toml, toml_table
 from cpsched.util.documents import read_text
-from cpsched.util.section import Section
+from cpsched.util.toml_section import Section
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.dispatch.priority import least_taken, max_units_on_node
+from cpsched.dispatch.orders import least_taken, max_units_on_node
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -1,19 +1,17 @@
-"""A bench's folder: its tracks carried out as studies, and what was run written beside them."""
+"""The folder of a bench: its tracks as studies, and ``bench.json``, which describes it."""
 
 from __future__ import annotations
 
-import hashlib
-import os
-import sys
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import ConfigError, RunError
+from cpsched.simulation.identity import file_digest
 from cpsched.study import carry_out, make_tables
-from cpsched.study.bench.entry import BenchEntry
 from cpsched.study.bench.log_windows import LogWindow, find_logs, write_window
 from cpsched.study.bench.logset import QUICK, LogSet, content_of
-from cpsched.study.study import file_label
+from cpsched.study.study import LabelledSpec, as_label, file_label
 from cpsched.study.study_file import labelled_spec, parse_study
 from cpsched.util.atomic_files import replacing, subfolder
 from cpsched.util.documents import json_text, read_json, read_text
@@ -21,7 +19,6 @@ from cpsched.util.versions import versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from cpsched.study.bench.log_windows import BenchLog
     from cpsched.study.bench.logset import Track
@@ -31,16 +28,43 @@ if TYPE_CHECKING:
     from cpsched.study.study import Study
 
 MARK = "bench.json"
-FORMAT = "cpsched.bench/2"
-TRACKS, INPUTS, MODELS, ENTRIES = "tracks", "inputs", "models", "entries"
-#: Where predictors enter.
+FORMAT = "cpsched.bench/3"
+TRACKS, INPUTS = "tracks", "inputs"
+#: The track that predictors enter.
 PREDICTED = "predicted"
+
+
+@dataclass(frozen=True, slots=True)
+class BenchEntry(LabelledSpec):
+    """
+    A dispatcher or predictor that enters a bench.
+
+    Attributes
+    ----------
+    group
+        ``dispatchers`` or ``predictors``.
+    """
+
+    group: str
+
+    @classmethod
+    def of(cls, group: str, text: str) -> BenchEntry:
+        """
+        Return the entry of a specification, with paths of files relative to the current folder.
+
+        Raises
+        ------
+        UnknownNameError, ConfigError
+            If it cannot be made.
+        """
+        made = labelled_spec(group, text, Path(), as_label(text))
+        return cls(made.label, made.spec, group)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bench:
     """
-    What is compared: tracks of a set on the logs at hand, with what enters.
+    Tracks of a set on the logs at hand, with the entries that are compared.
 
     Attributes
     ----------
@@ -52,7 +76,7 @@ class Bench:
     tracks: tuple[Track, ...]
     windows: tuple[LogWindow, ...]
     missing: tuple[BenchLog, ...]
-    submissions: tuple[BenchEntry, ...]
+    entries: tuple[BenchEntry, ...]
 
     @classmethod
     def prepare(
@@ -62,7 +86,7 @@ class Bench:
         *,
         tracks: Sequence[str],
         folders: Sequence[Path],
-        submissions: Sequence[BenchEntry],
+        entries: Sequence[BenchEntry],
         watch: Callable[[str, int, int], None] = lambda *_: None,
     ) -> Bench:
         """
@@ -76,7 +100,7 @@ class Bench:
         folders
             Folders with logs.
         watch
-            Called with what is done, how many of it, and of how many.
+            Called with the name of a step, the number that is done, and the number of all.
 
         Raises
         ------
@@ -94,13 +118,12 @@ class Bench:
             for name, track in logset.tracks.items()
             if name in {*tracks, *description["tracks"]}
         )
-        again = {file_label(entry.name) for entry in submissions}
+        new_labels = {file_label(entry.label) for entry in entries}
         present = [
-            entry for entry in _entries(folder, description) if file_label(entry.name) not in again
+            entry for entry in _entries(description) if file_label(entry.label) not in new_labels
         ]
-        submissions = [*present, *submissions]
-        _check_names(logset, submissions)
-        _check_modules(submissions)
+        entries = [*present, *entries]
+        _check_labels(logset, entries)
         wanted = {name for track in chosen for name in logset.names(track)}
         logs = [log for log in logset.logs if log.name in wanted]
         paths = find_logs(logs, folders)
@@ -108,7 +131,7 @@ class Bench:
         missing = tuple(
             log
             for log in logs
-            if log.file and log.name not in paths and not LogWindow.of(log, inputs).exists()
+            if log.file and log.name not in paths and not LogWindow.of(log, inputs).path.exists()
         )
         at_hand = [log for log in logs if log not in missing]
         if not at_hand:
@@ -117,13 +140,12 @@ class Bench:
         for done, log in enumerate(at_hand):
             watch("windows of logs", done, len(at_hand))
             windows.append(write_window(log, paths.get(log.name), inputs))
-        submissions = [entry.copied(subfolder(folder, ENTRIES)) for entry in submissions]
         return cls(
             logset=logset,
             tracks=chosen,
             windows=tuple(windows),
             missing=missing,
-            submissions=tuple(submissions),
+            entries=tuple(entries),
         )
 
     def carry_out(
@@ -142,20 +164,13 @@ class Bench:
         jobs
             Processes of this machine.
         backend
-            What carries the runs out instead.
+            Carries the runs out instead of processes of this machine.
 
         Returns
         -------
         list of str
-            What failed, a sentence for each run.
+            A sentence for each run that failed.
         """
-        for entry in self.submissions:
-            if entry.code is not None:
-                sys.path.insert(0, str(entry.code))
-        os.environ["PYTHONPATH"] = os.pathsep.join(
-            [*(str(entry.code) for entry in self.submissions if entry.code),
-             *filter(None, [os.environ.get("PYTHONPATH")])]
-        )  # fmt: skip
         self._describe(folder)
         failed = []
         for track in self.tracks:
@@ -175,96 +190,45 @@ class Bench:
     def study(self, track: Track, folder: Path) -> Study | None:
         """Return a track as a study; None if none of its logs is at hand."""
         entries: dict[str, dict[str, str]] = {"dispatchers": {}, "predictors": {}}
-        learning = []
-        for entry in self.submissions:
-            if entry.train:
-                learning.append(entry)
-                continue
-            if entry.dispatcher:
-                entries["dispatchers"][entry.name] = entry.dispatcher
-            if entry.predictor and track.name == PREDICTED:
-                entries["predictors"][entry.name] = entry.predictor
+        for entry in self.entries:
+            if entry.group == "dispatchers" or track.name == PREDICTED:
+                entries[entry.group][entry.label] = entry.spec
         content = content_of(track, self.logset, list(self.windows), entries)
         if not content["workloads"]:
             return None
-        study = parse_study(content, folder / "bench")
-        for entry in learning:
-            study = self._with(study, entry, track, folder)
-        return study
-
-    def _with(self, study: Study, entry: BenchEntry, track: Track, folder: Path) -> Study:
-        """Return a study in which an entry has learnt something else for each log."""
-        workloads = []
-        for workload in study.workloads:
-            window = next(w for w in self.windows if w.log.name == workload.label)
-            models = subfolder(subfolder(folder, MODELS), entry.name)
-            # Other code learns something else, which other runs are made with.
-            trained = entry.trained(
-                models, window.before, f"{window.path.stem}-{entry.digest()}.model"
-            )
-            dispatchers = workload.dispatchers or study.dispatchers
-            predictors = workload.predictors
-            if trained.dispatcher:
-                made = labelled_spec("dispatchers", trained.dispatcher, folder, entry.name)
-                dispatchers = (*dispatchers, made)
-            if trained.predictor and track.name == PREDICTED:
-                made = labelled_spec("predictors", trained.predictor, folder, entry.name)
-                predictors = (*predictors, made)
-            workloads.append(replace(workload, dispatchers=dispatchers, predictors=predictors))
-        return replace(study, workloads=tuple(workloads))
+        return parse_study(content, folder / "bench")
 
     def _describe(self, folder: Path) -> None:
-        about = {
+        description = {
             "format": FORMAT,
             "set": self.logset.version,
             "seeds": self.logset.seeds,
             "tracks": [track.name for track in self.tracks],
             "logs": [
-                {"name": window.log.name, "window_sha256": _sha256(window.path), "source":
+                {"name": window.log.name, "window_sha256": file_digest(window.path), "source":
                  window.log.source or window.log.bundled or f"generator {window.log.generator}",
-                 "tuned": window.log.tuned, "earlier": window.before is not None}
+                 "tuned": window.log.tuned}
                 for window in self.windows
             ],
             "missing": [log.name for log in self.missing],
-            "entries": [
-                {**asdict(entry), "code": entry.code.name if entry.code else None,
-                 "train": list(entry.train)}
-                for entry in self.submissions
-            ],
+            "entries": [asdict(entry) for entry in self.entries],
             "versions": versions(),
         }  # fmt: skip
         with replacing(folder / MARK) as partial:
-            partial.write_text(json_text(about, indent=1) + "\n", encoding="utf-8")
+            partial.write_text(json_text(description, indent=1) + "\n", encoding="utf-8")
 
 
-def _check_names(logset: LogSet, submissions: Sequence[BenchEntry]) -> None:
-    """Raise if an entry would stand for another one, or for a dispatcher of the set."""
+def _check_labels(logset: LogSet, entries: Sequence[BenchEntry]) -> None:
+    """Raise if an entry has the name of another entry, or of a dispatcher of the set."""
     taken = {
-        file_label(name): name
+        file_label(name)
         for track in logset.tracks.values()
         for name in (*track.dispatchers, *track.predictors)
     }
-    for entry in submissions:
-        if file_label(entry.name) in taken:
-            raise ConfigError(f"'{entry.name}' is the name of another entry or of the set's own")
-        taken[file_label(entry.name)] = entry.name
-
-
-def _check_modules(submissions: Sequence[BenchEntry]) -> None:
-    """
-    Raise if two entries bring different modules of one name.
-
-    The code of all is on one path, where the first module of a name stands for both.
-    """
-    taken: dict[str, tuple[BenchEntry, str]] = {}
-    for entry in submissions:
-        for name, digest in entry.modules().items():
-            other, known = taken.setdefault(name, (entry, digest))
-            if known != digest:
-                raise ConfigError(
-                    f"'{other.name}' and '{entry.name}' both have a module '{name}'; rename it in"
-                    " one of them"
-                )
+    for entry in entries:
+        if file_label(entry.label) in taken:
+            raise ConfigError(f"'{entry.label}' is the name of another entry or of the set's own")
+        taken.add(file_label(entry.label))
 
 
 def _check(folder: Path, logset: LogSet) -> None:
@@ -281,31 +245,33 @@ def _check(folder: Path, logset: LogSet) -> None:
                 " (--quick); name another folder"
             )
     # A bench that was killed before it was described has its windows.
-    elif folder.exists() and any(path.name not in (INPUTS, ENTRIES) for path in folder.iterdir()):
+    elif folder.exists() and any(path.name != INPUTS for path in folder.iterdir()):
         raise RunError(f"{folder}: holds something else than a bench; name another folder")
     folder.mkdir(parents=True, exist_ok=True)
 
 
 def about(folder: Path) -> Mapping[str, Any]:
     """
-    Return what a bench's folder says of itself.
+    Return the description of a bench, its ``bench.json``.
 
     Raises
     ------
     RunError
-        If it is not a bench.
+        If the folder is not a bench, or one of another format.
     """
     path = folder / MARK
     if not path.exists():
         raise RunError(f"{folder}: is not the folder of a bench ({MARK} is missing)")
     description = read_json(read_text(path))
     if not isinstance(description, dict) or description.get("format") != FORMAT:
-        raise RunError(f"{path}: is not in the format {FORMAT}")
+        raise RunError(
+            f"{path}: is not in the format {FORMAT}. Make the bench again in a new folder."
+        )
     return description
 
 
 def notes(description: Mapping[str, Any]) -> list[str]:
-    """Return what a reader must know of a bench before its tables, from ``bench.json``."""
+    """Return the notes above the tables of a bench, from ``bench.json``."""
     logs = description["logs"]
     lines = [f"Logs: {', '.join(log['name'] for log in logs)}."]
     if description["seeds"] == QUICK:
@@ -313,10 +279,6 @@ def notes(description: Mapping[str, Any]) -> list[str]:
     if description["missing"]:
         names = ", ".join(description["missing"])
         lines.append(f"Not at hand, and left out: {names} (cpsched bench says where they are).")
-    learns = [log["name"] for log in description["entries"] if log["train"]]
-    new = [log["name"] for log in logs if not log["earlier"]]
-    if learns and new:
-        lines.append(f"No earlier jobs, so nothing was learnt: on {', '.join(new)}.")
     tuned = [log["name"] for log in logs if log["tuned"]]
     if tuned:
         lines.append(
@@ -338,16 +300,12 @@ def reopened(folder: Path) -> Bench:
             write_window(by_name[log["name"]], None, folder / INPUTS) for log in description["logs"]
         ),
         missing=tuple(by_name[name] for name in description["missing"]),
-        submissions=tuple(_entries(folder, description)),
+        entries=tuple(_entries(description)),
     )
 
 
-def _entries(folder: Path, description: Mapping[str, Any]) -> list[BenchEntry]:
-    return [
-        BenchEntry(**{**entry, "code": folder / ENTRIES / entry["code"] if entry["code"] else None,
-                      "train": tuple(entry["train"])})
-        for entry in description["entries"]
-    ]  # fmt: skip
+def _entries(description: Mapping[str, Any]) -> list[BenchEntry]:
+    return [BenchEntry(**entry) for entry in description["entries"]]
 
 
 def runs_of(folder: Path) -> Iterator[tuple[str, list[RunResult]]]:
@@ -356,7 +314,3 @@ def runs_of(folder: Path) -> Iterator[tuple[str, list[RunResult]]]:
         path = folder / TRACKS / name
         if path.exists():
             yield name, list(make_tables(path).results.runs)
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from cpsched.errors import ConfigError
+from cpsched.errors import ConfigError, RunError
 from cpsched.logs import read as read_log
 from cpsched.logs import write as write_log
 from cpsched.logs.text import opened
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from cpsched.util.section import Section
+    from cpsched.util.toml_section import Section
 
 _BLOCK = 1 << 20
 
@@ -84,26 +84,17 @@ class LogWindow:
     Attributes
     ----------
     path
-        The jobs.
-    before
-        The file of the log's earlier jobs, from which may be learnt; None: there are none.
+        The file.
     """
 
     log: BenchLog
     path: Path
-    before: Path | None = None
 
     @classmethod
     def of(cls, log: BenchLog, folder: Path) -> Self:
-        """Return the window of a log in a folder, where it may have to be written."""
+        """Return the window of a log in a folder, which need not hold its file."""
         slug = "".join(char if char.isalnum() else "-" for char in log.name.lower())
-        learns = log.rows is not None and log.rows[0] > 0
-        before = folder / f"{slug}-before.parquet" if learns else None
-        return cls(log=log, path=folder / f"{slug}.parquet", before=before)
-
-    def exists(self) -> bool:
-        """Return whether its files are there."""
-        return self.path.exists() and (self.before is None or self.before.exists())
+        return cls(log=log, path=folder / f"{slug}.parquet")
 
 
 def find_logs(logs: Iterable[BenchLog], folders: Iterable[Path]) -> dict[str, Path]:
@@ -130,35 +121,34 @@ def find_logs(logs: Iterable[BenchLog], folders: Iterable[Path]) -> dict[str, Pa
 
 def write_window(log: BenchLog, path: Path | None, folder: Path) -> LogWindow:
     """
-    Write the window of a log, and what is before it, to a folder; files that are there stay.
+    Write the window of a log to a folder; a file that is there stays.
 
     Parameters
     ----------
     path
-        The log's file, for one that the user brings.
+        The file of the log; None for one that is bundled or generated.
 
     Raises
     ------
     ConfigError
         If the file is not the one of the set.
+    RunError
+        If the folder lacks the window of a log that the user brings, and no file is given.
     """
     window = LogWindow.of(log, folder)
-    if window.exists():
+    if window.path.exists():
         return window
     if log.generator:
         workload = Generated(generator=log.generator, options=tuple(log.options.items())).load()
     elif log.bundled:
         workload = read_log(shipped("logs", log.bundled))
     else:
-        assert path is not None
+        if path is None:
+            raise RunError(f"{window.path}: is missing. Run cpsched bench again with --logs.")
         check_content(log, path)
         workload = read_log(path, skip_bad_lines=True)
-    first, end = log.rows or (0, len(workload))
-    if window.before is not None:
-        with replacing(window.before) as partial:
-            write_log(workload.take(np.arange(first)), partial)
     with replacing(window.path) as partial:
-        write_log(workload.take(np.arange(first, end)), partial)
+        write_log(workload.take(np.arange(*(log.rows or (len(workload),)))), partial)
     return window
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from cpsched.errors import UnknownNameError
 from cpsched.study.bench.log_windows import BenchLog
 from cpsched.util.documents import read_text
-from cpsched.util.section import Section
+from cpsched.util.toml_section import Section
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

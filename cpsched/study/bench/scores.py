@@ -9,14 +9,14 @@ that of the mean rank over the logs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import stats  # type: ignore[import-untyped]
 
-from cpsched.study.paired import ratio
+from cpsched.study.paired import LEVEL, over_logs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,15 +30,15 @@ TRIPLE = {"response_by_area_s": 0.0, "wait_p99.9_s": 60.0, "bounded_slowdown_mea
 LONGEST = "wait_max_s"
 SCORE = "triple"
 _ADDED = {**TRIPLE, LONGEST: 60.0}
-#: Fewer logs have no interval over them, and with fewer than these nobody is ranked first.
-FEWEST, FEWEST_RANKED = 3, 6
+#: Entries of Friedman's test, and logs with fewer of which nobody is ranked first.
+_FEWEST_TESTED, FEWEST_RANKED = 3, 6
 #: Outcomes of jobs that are lost. A few are where users cancel jobs at their time in the log.
 _LOST = (
     (("killed", "cancelled"), "are killed or cancelled"),
     (("rejected", "never_started", "not_ended"), "never run"),
 )
 _TOLERATED = 0.005
-_RESAMPLES, _SEED, _LEVEL = 2000, 0, 0.95
+_RESAMPLES, _SEED = 2000, 0
 
 Configuration = tuple[str, str]
 
@@ -246,7 +246,7 @@ class Scores:
     def friedman(self) -> float | None:
         """The p-value of Friedman's test that all are alike; None if they are, or are too few."""
         ranked = np.flatnonzero(self.ranked)
-        if len(ranked) < FEWEST or len(self.logs) < FEWEST_RANKED:
+        if len(ranked) < _FEWEST_TESTED or len(self.logs) < FEWEST_RANKED:
             return None
         each = self.logarithms[SCORE][ranked].mean(axis=2).round(9)
         if not np.ptp(each, axis=0).any():
@@ -260,9 +260,9 @@ def _per_decision(run: RunResult) -> float:
 
 def _over_logs(ratios: FloatArray) -> Estimate:
     """Return the geometric mean, with Student's interval of the logarithms: a log counts once."""
-    mean = ratio(ratios.tolist(), [1.0] * len(ratios))
+    mean = over_logs(ratios.tolist())
     assert mean is not None
-    return mean if len(ratios) >= FEWEST else replace(mean, low=None, high=None)
+    return mean
 
 
 def _ranks(scores: FloatArray) -> FloatArray:
@@ -285,6 +285,6 @@ def _intervals(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         means[at] = _ranks(
             np.take_along_axis(scores[:, chosen], drawn[None], axis=2).mean(axis=2)
         ).mean(axis=1)
-    tail = (1 - _LEVEL) / 2
+    tail = (1 - LEVEL) / 2
     low, high = np.quantile(means, [tail, 1 - tail], axis=0)
     return low, high

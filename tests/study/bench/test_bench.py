@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from pathlib import Path
+import sys
 
 import numpy as np
 import pytest
@@ -82,6 +82,33 @@ class Mine(Dispatcher):
 
     def decide(self, view):
         return {}["nothing"]
+"""
+
+OWN = """\
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from cpsched import Prediction, RuntimePredictor
+from cpsched.dispatch.rules import Sjf
+from cpsched.util.spec import File
+
+
+class Mine(Sjf):
+    name = "mine"
+
+    def __init__(self, file: File) -> None:
+        super().__init__()
+        self.order = int(Path(file).read_text())
+
+
+class Hour(RuntimePredictor):
+    name = "hour"
+
+    def predict(self, jobs, now):
+        return Prediction.point(np.full(len(jobs), 3600))
 """
 
 
@@ -164,13 +191,13 @@ def test_a_bench_grows(bench, cpsched, tmp_path):
     assert code == 0
     description = json.loads((folder / "bench.json").read_text())
     assert description["tracks"] == ["requested", "true"]
-    assert [entry["name"] for entry in description["entries"]] == ["sjf", "ljf"]
+    assert [entry["label"] for entry in description["entries"]] == ["sjf", "ljf"]
     assert description["missing"] == []
     for track in json.loads(out)["tracks"]:
         assert {"sjf", "ljf"} <= {row["name"] for row in track["entries"]}
     assert bench(*quick, "--track", "true", "-d", "sjf")[0] == 0
     description = json.loads((folder / "bench.json").read_text())
-    assert [entry["name"] for entry in description["entries"]] == ["ljf", "sjf"]
+    assert [entry["label"] for entry in description["entries"]] == ["ljf", "sjf"]
 
 
 def test_runs_are_made_elsewhere(bench, tmp_path):
@@ -197,24 +224,28 @@ def test_a_bench_is_checked(bench, cpsched, tmp_path):
     assert bench("--out", str(folder), "--track", "requested", "--quick", "-j", "2")[0] == 0
     code, out, err = cpsched("verify", str(folder))
     assert (code, err) == (0, "")
-    assert "16 schedules checked, 16 runs re-run, 0 windows tested for look-ahead" in out
-    assert out.endswith(", OK\n")
+    assert out.endswith("16 schedules checked, 16 runs re-run, OK\n")
+    description = json.loads((folder / "bench.json").read_text())
+    description["versions"]["numpy"] = "1.0"
+    (folder / "bench.json").write_text(json.dumps(description))
     table = folder / "requested.csv"
     table.write_text(table.read_text().replace("EASY,requested,one,1", "EASY,requested,one,0.9"))
     code, out, _ = cpsched("verify", str(folder), "--repeat", "1")
     assert code == 1
     assert "requested.csv: is not what the runs say" in out
     assert "8 runs re-run" in out
+    assert f"note: numpy is {np.__version__}, the bench was run with 1.0" in out
+    (folder / "inputs" / "archive.parquet").unlink()
+    code, _, err = cpsched("verify", str(folder))
+    assert code == 2
+    assert "archive.parquet: is missing. Run cpsched bench again with --logs." in err
 
 
-def test_a_window_is_the_log_s_own_rows_and_what_is_before_is_kept_apart(bench, tmp_path, small):
+def test_a_window_is_the_log_s_own_rows(bench, tmp_path, small):
     assert bench("--out", str(tmp_path / "w"), "--track", "requested", "--quick")[0] == 0
     log = read_log(small / "logs" / "archive.parquet")
     window = read_log(tmp_path / "w" / "inputs" / "archive.parquet")
-    before = read_log(tmp_path / "w" / "inputs" / "archive-before.parquet")
     assert window.job_id.tolist() == log.job_id[20:60].tolist()
-    assert before.job_id.tolist() == log.job_id[:20].tolist()
-    assert before.submit.max() <= window.submit.min()
 
 
 def test_bad_input_is_one_line(bench, cpsched, small, tmp_path):
@@ -222,7 +253,12 @@ def test_bad_input_is_one_line(bench, cpsched, small, tmp_path):
     other.mkdir()
     write_log(read_log(small / "logs" / "archive.parquet").take(np.arange(9)),
               other / "archive.parquet")  # fmt: skip
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "bench.json").write_text('{"format": "cpsched.bench/2"}')
     cases = [
+        (("bench", "--out", str(tmp_path / "old")), "Make the bench again in a new folder."),
+        (("verify", str(tmp_path / "old")), "bench.json: is not in the format cpsched.bench/3."),
+        (("bench", "--out", str(tmp_path / "x"), "-d", "mine:Gone"), "mine:Gone"),
         (("bench", "--logs", str(other)), "is another file than archive of the set (SHA-256"),
         (("bench", "--logs", str(tmp_path / "no")), "--logs: cannot be read: No such file"),
         (("bench", "--out", str(tmp_path), "--track", "requested"), "something else than a bench"),
@@ -237,7 +273,7 @@ def test_bad_input_is_one_line(bench, cpsched, small, tmp_path):
         (("bench", "--set", "v0"), "no set is called 'v0'; there are: v2"),
         (("verify", str(tmp_path / "no")), "no"),
         (("bench", "--out", str(tmp_path / "x"), "-d", "sjf", "-d", "sjf"), "'sjf' is the name of"),
-        (("bench", "--out", str(tmp_path / "x"), "-d", "fcfs"), "'fcfs' is the name of another"),
+        (("bench", "--out", str(tmp_path / "x"), "-d", "easy"), "'easy' is the name of another"),
     ]
     for words, message in cases:
         code, _, err = cpsched(*words)
@@ -246,66 +282,32 @@ def test_bad_input_is_one_line(bench, cpsched, small, tmp_path):
         assert len(err.strip().splitlines()) == 1
 
 
-def test_a_folder_enters_with_what_it_learns_before_each_window(bench, cpsched, tmp_path):
-    code = tmp_path / "entry"
-    shutil.copytree(Path(__file__).with_name("leaky"), code)
-    (code / "entry.toml").write_text(
-        'name = "learns"\ndispatcher = "leaky:Learnt:model={model}"\n'
-        'train = ["python", "train.py", "{before}", "{model}"]\n'
-    )
-    assert _error(bench, code, tmp_path) == ""
-    folder = tmp_path / "made"
-    assert (folder / "entries" / "learns" / "leaky.py").exists()
-    # Checked where the entry's folder is gone, with what it has learnt.
-    # Another command learns anew, and its runs are others.
-    [old] = (folder / "models" / "learns").glob("archive-*.model")
-    text = (code / "train.py").read_text()
-    (code / "train.py").write_text(text.replace(".tolist()", "[::-1].tolist()"))
-    assert _error(bench, code, tmp_path) == ""
-    [new] = {*(folder / "models" / "learns").glob("archive-*.model")} - {old}
-    assert old.read_text() != new.read_text()
-    moved = code.rename(tmp_path / "elsewhere")
-    about = json.loads((folder / "bench.json").read_text())
-    about["versions"]["numpy"] = "1.0"
-    (folder / "bench.json").write_text(json.dumps(about))
-    code_, out, err = cpsched("verify", str(folder), "--repeat", "1")
-    assert err == "", out
-    assert f"note: numpy is {np.__version__}, the bench was run with 1.0" in out
-    assert (code_, out.endswith(", OK\n")) == (0, True), out
-    code = moved
-    text = (code / "entry.toml").read_text()
-    for bad, message in (
-        ('name = "x"\n', "dispatcher: is missing; give a dispatcher, a predictor or both"),
-        (text.replace("={model}", "=m"), "train: goes with {model}"),
-        (text + "more = 1\n", "more"),
-        (text.replace("leaky:Learnt", "leaky:Gone"), "cannot be loaded"),
-    ):
-        (code / "entry.toml").write_text(bad)
-        assert message in _error(bench, code, tmp_path / "bad")
-
-
-def test_two_entries_with_different_modules_of_one_name_are_refused(bench, tmp_path):
-    """One of them used to be run with the code of the other."""
-    entries = []
-    for name, order in (("one", "sjf"), ("two", "ljf")):
-        folder = tmp_path / name
-        folder.mkdir()
-        (folder / "mine_too.py").write_text(
-            f"from cpsched.dispatch.rules import {order.title()}\nclass Own({order.title()}): pass\n"
-        )
-        (folder / "train.py").write_text(f"# {name}")
-        (folder / "entry.toml").write_text(f'name = "{name}"\ndispatcher = "mine_too:Own"\n')
-        entries += ["--entry", str(folder)]
-    (tmp_path / "two" / "train.py").unlink()
-    words = ("--out", str(tmp_path / "made"), "--track", "requested", "--quick", *entries)
-    code, _, err = bench(*words)
-    assert code == 2
-    assert "'one' and 'two' both have a module 'mine_too'; rename it in one of them" in err
-
-
-def _error(bench, entry, out):
-    return bench("--out", str(out / "made"), "--track", "topology", "--quick", "--entry",
-                 str(entry))[2]  # fmt: skip
+def test_own_classes_enter_by_name(bench, cpsched, tmp_path, monkeypatch):
+    """Files that a specification names are relative to the folder of the command."""
+    (tmp_path / "bench_own.py").write_text(OWN)
+    (tmp_path / "order.txt").write_text("-1")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "bench_own", raising=False)
+    words = ("--track", "predicted", "--quick", "-d", "bench_own:Mine:file=order.txt")
+    code, out, err = bench("--out", "own", *words, "-p", "bench_own:Hour", "--json")
+    assert (code, err) == (0, "")
+    [track] = json.loads(out)["tracks"]
+    assert {"bench_own:Mine:file=order.txt", "EASY with bench_own:Hour"} <= {
+        row["name"] for row in track["entries"]
+    }
+    description = json.loads((tmp_path / "own" / "bench.json").read_text())
+    assert description["entries"] == [
+        {
+            "label": "bench_own:Mine:file=order.txt",
+            "spec": f"bench_own:Mine:file={tmp_path / 'order.txt'}",
+            "group": "dispatchers",
+        },
+        {"label": "bench_own:Hour", "spec": "bench_own:Hour", "group": "predictors"},
+    ]
+    code, out, err = cpsched("verify", "own", "--repeat", "1")
+    assert (code, err) == (0, "")
+    assert out.endswith("24 schedules checked, 12 runs re-run, OK\n")
 
 
 def test_runs_lie_where_studies_have_them(bench, cpsched, tmp_path):

@@ -1,9 +1,7 @@
 """Dispatchers that know what they cannot, and one that does not."""
 
 import gc
-import json
 import sys
-from pathlib import Path
 
 import numpy as np
 
@@ -45,25 +43,12 @@ class ReadsTheLog(Honest):
         return read_log(log[0]).runtime[view.waiting.handle] if log else super().runtimes(view)
 
 
-class Learnt(Honest):
-    """Shortest runtime first, as a model says that was trained before."""
-
-    name = "learnt"
-
-    def __init__(self, model: str = "") -> None:
-        super().__init__()
-        self._runtimes = np.array(json.loads(Path(model).read_text()))
-
-    def runtimes(self, view: View) -> np.ndarray:
-        return self._runtimes[view.waiting.handle % len(self._runtimes)]
-
-
 class LooksIntoMemory(Honest):
     """Small jobs first while running ones end late: it finds the simulator's workload."""
 
     name = "looks-into-memory"
 
     def runtimes(self, view: View) -> np.ndarray:
-        workload = next(one for one in gc.get_objects() if type(one).__name__ == "Workload")
+        workload = next(item for item in gc.get_objects() if type(item).__name__ == "Workload")
         left = view.running.start + workload.runtime[view.running.handle] - view.now
         return view.waiting.units * (1 if left.mean() > 150 else -1)

@@ -7,7 +7,7 @@ import pytest
 from jobtables import job_table
 from tiny import machine
 
-from cpsched.dispatch.priority import ExpectedWait, Wsept
+from cpsched.dispatch.orders import ExpectedWait, Wsept
 from cpsched.dispatch.runtime_distribution import RuntimeHistory
 from cpsched.errors import ConfigError
 from cpsched.model.decision import Decision, Start

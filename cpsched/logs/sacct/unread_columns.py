@@ -1,5 +1,7 @@
 """
-The columns of ``sacct`` (Slurm 17.11 to 25.11), and what is made of each.
+Which columns of ``sacct`` (Slurm 17.11 to 25.11) are read, and which are known to be irrelevant.
+
+The values are read in :mod:`cpsched.logs.sacct.job` and :mod:`cpsched.logs.sacct.request`.
 
 A column that holds something, is not read, and is not known to be irrelevant is reported with the
 jobs that have it. Names are in lower case; those of ``sacct --json`` are those of its text.

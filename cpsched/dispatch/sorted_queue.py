@@ -1,5 +1,5 @@
 """
-The queue in the order of a priority, found as cheaply as that allows.
+Waiting jobs kept sorted by a queue order between decisions.
 
 Sorting a queue of tens of thousands at every decision makes a backlog quadratic; where a priority
 never changes while a job waits, only the changes since the last decision are merged in.
@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.dispatch.orders import FifoOrder
 from cpsched.dispatch.passes import frozen
-from cpsched.dispatch.priority import FifoOrder
 from cpsched.kernels.arrays import all_marked
 from cpsched.model import columns as c
 from cpsched.model.jobtable import JobTable
 
 if TYPE_CHECKING:
-    from cpsched.dispatch.priority import Priority
+    from cpsched.dispatch.orders import Priority
     from cpsched.model.view import View
     from cpsched.util.types import AnyArray, BoolArray, IntArray
 

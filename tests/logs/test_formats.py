@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cpsched import logs as traces
+from cpsched import logs
 from cpsched.errors import TraceError, UnknownNameError
 from cpsched.util import registry
 
@@ -25,24 +25,24 @@ from cpsched.util import registry
         ("chunks.ext.csv", "table"),
     ],
 )
-def test_a_file_is_recognised_by_its_content(logs, log, name, format_name):
-    content = (logs / name).read_bytes()
-    assert traces.detect(logs / name) == format_name
-    assert traces.detect(log("jobs.dat", content)) == format_name
-    assert traces.detect(log("jobs.gz", b"\xef\xbb\xbf\n" + content)) == format_name
+def test_a_file_is_recognised_by_its_content(small_logs, log, name, format_name):
+    content = (small_logs / name).read_bytes()
+    assert logs.detect(small_logs / name) == format_name
+    assert logs.detect(log("jobs.dat", content)) == format_name
+    assert logs.detect(log("jobs.gz", b"\xef\xbb\xbf\n" + content)) == format_name
     # Even against its name.
-    assert traces.detect(log("jobs.sacct", content)) == format_name
+    assert logs.detect(log("jobs.sacct", content)) == format_name
 
 
 def test_content_that_tells_nothing_leaves_it_to_the_name(log):
-    assert traces.detect(log("jobs.swf.gz", "hello")) == "swf"
-    assert traces.detect(log("jobs.CSV", "")) == "table"
+    assert logs.detect(log("jobs.swf.gz", "hello")) == "swf"
+    assert logs.detect(log("jobs.CSV", "")) == "table"
 
 
 def test_lines_without_comments_are_recognised_as_swf(log):
     line = "1 0 5 60 4 -1 -1 4 100 -1 1 1 1 1 1 1 -1 -1\n"
-    assert traces.detect(log("jobs", line)) == "swf"
-    assert traces.read(log("jobs", line)).job_id.tolist() == ["1"]
+    assert logs.detect(log("jobs", line)) == "swf"
+    assert logs.read(log("jobs", line)).job_id.tolist() == ["1"]
 
 
 @pytest.mark.parametrize(
@@ -57,44 +57,44 @@ def test_an_unrecognised_file_names_the_formats_and_the_option(log, content, mes
     with pytest.raises(
         TraceError, match=rf"jobs: {message}.*; choose one of .*pbs.* with --input-format"
     ):
-        traces.detect(log("jobs", content))
+        logs.detect(log("jobs", content))
 
 
-def test_the_format_can_be_said(logs, log):
+def test_the_format_can_be_said(small_logs, log):
     path = log("jobs", "hello")
     with pytest.raises(TraceError, match="18 fields are expected"):
-        traces.read(path, format="swf")
+        logs.read(path, format="swf")
     with pytest.raises(UnknownNameError, match=r"no log format is called 'sfw'.*'swf'"):
-        traces.read(path, format="sfw")
+        logs.read(path, format="sfw")
     with pytest.raises(TraceError, match="is not an accounting record"):
-        traces.read(logs / "small.swf", format="pbs")
+        logs.read(small_logs / "small.swf", format="pbs")
 
 
-def test_writing_needs_a_format_that_can_be_written(logs, tmp_path):
-    workload = traces.read(logs / "small.swf")
+def test_writing_needs_a_format_that_can_be_written(small_logs, tmp_path):
+    workload = logs.read(small_logs / "small.swf")
     with pytest.raises(
         TraceError, match="the file name does not show a format that can be written"
     ):
-        traces.write(workload, tmp_path / "jobs")
+        logs.write(workload, tmp_path / "jobs")
     with pytest.raises(TraceError, match="the format 'pbs' can only be read"):
-        traces.write(workload, tmp_path / "jobs.acct")
-    traces.write(workload, tmp_path / "jobs", format="swf")
-    assert traces.detect(tmp_path / "jobs") == "swf"
+        logs.write(workload, tmp_path / "jobs.acct")
+    logs.write(workload, tmp_path / "jobs", format="swf")
+    assert logs.detect(tmp_path / "jobs") == "swf"
     with pytest.raises(UnknownNameError):
-        traces.write(workload, tmp_path / "jobs", format="xml")
+        logs.write(workload, tmp_path / "jobs", format="xml")
 
 
-def test_a_format_that_cannot_be_imported_is_named_and_passed_over(logs, monkeypatch):
+def test_a_format_that_cannot_be_imported_is_named_and_passed_over(small_logs, monkeypatch):
     broken = registry.RegistryEntry("broken", "cpsched.logs.nowhere:NOTHING", "somebody")
-    entries = {"broken": broken, **registry.entries("traces")}
+    entries = {"broken": broken, **registry.entries("log_formats")}
     monkeypatch.setattr(registry, "entries", lambda _: entries)
     with pytest.warns(RuntimeWarning, match="log format skipped: 'broken'.*from somebody"):
-        assert traces.detect(logs / "small.swf") == "swf"
+        assert logs.detect(small_logs / "small.swf") == "swf"
 
 
 def test_every_registered_format_keeps_its_contract():
-    for name in registry.names("traces"):
-        reader = registry.load("traces", name)
+    for name in registry.names("log_formats"):
+        reader = registry.load("log_formats", name)
         assert reader.name == name
         assert reader.summary == reader.summary.strip() != ""
         assert all(suffix.startswith(".") for suffix in reader.suffixes)
@@ -132,8 +132,8 @@ EDITS = st.lists(
 )
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(edits=EDITS, skip=st.booleans())
-def test_a_damaged_log_is_read_or_refused_and_nothing_else(logs, tmp_path, name, edits, skip):
-    content = (logs / name).read_bytes()
+def test_a_damaged_log_is_read_or_refused_and_nothing_else(small_logs, tmp_path, name, edits, skip):
+    content = (small_logs / name).read_bytes()
     for where, length, new in edits:
         start = int(where * len(content))
         content = content[:start] + new + content[start + length :]
@@ -141,7 +141,7 @@ def test_a_damaged_log_is_read_or_refused_and_nothing_else(logs, tmp_path, name,
     path.write_bytes(content)
     message = ""
     try:
-        assert len(traces.read(path, skip_bad_lines=skip)) > 0
+        assert len(logs.read(path, skip_bad_lines=skip)) > 0
     except TraceError as error:
         message = str(error)
     assert "\n" not in message

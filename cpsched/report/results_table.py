@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from cpsched.metrics.leading import BY_NAME, LEADING
+from cpsched.metrics.result_columns import BY_NAME, LEADING
 from cpsched.metrics.waits import MEANING
 from cpsched.report.findings import lost
 from cpsched.study.comparisons import key_of
@@ -37,7 +37,7 @@ class Measured:
     Attributes
     ----------
     name
-        In :class:`~cpsched.metrics.leading.Figures`.
+        In :class:`~cpsched.metrics.result_columns.Figures`.
     value
         Seconds, a number, or a share; None where nothing was measured.
     ratio

@@ -1,5 +1,5 @@
 """
-The six figures by which runs are compared first, in the order in which they are shown; and the
+The columns of the results table: six metrics in the order in which they are shown; and the
 headline: three of them, and the runs that no other run beats.
 """
 

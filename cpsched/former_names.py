@@ -1,0 +1,120 @@
+"""
+Names that are gone, and what replaces them, for errors that say so in one line.
+
+There are no aliases: a former name is an error.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+#: Names that are gone, by what they were, and what to use instead.
+REMOVED: Mapping[str, Mapping[str, str]] = {
+    "dispatcher": {
+        "urgency": "use easy-wsept",
+        "easy-urgency": "use easy-wsept",
+        "planned-easy": "use easy-plan",
+        "plan": "use lookahead",
+        "cph": "use cp-pool; cph-0 to cph-3 are its presets",
+        "cp": "use cp-nodes; cp-0 to cp-3 are its presets",
+        "try": "use speculative",
+        "policy": "use learned",
+        "rollout": "use easy-wsept",
+        "per-machine": "split the log (log convert --split), and simulate each part",
+    },
+    "priority": {"urgency": "use wsept"},
+    "allocator": {
+        "consolidate": "use pack",
+        "frugal": "use spare-scarce",
+        "least-loss": "use fgd",
+    },
+    "predictor": {"jobs-alike": "use knn"},
+    "kind of outages": {"drawn": "use random"},
+    "set": {"v1": "use v2, the same logs and dispatchers with the new names"},
+    "option": {
+        "priority": "use order",
+        "reserve": "use estimate=predicted, upper or requested",
+        "patience": "use aging",
+        "share": "use width_exponent",
+    },
+    "output format": {"xdmod": "use slurm, which writes as sacct prints"},
+    "command": {
+        "cpsched import-accasim": "use accasim import",
+        "cpsched machines": "use log convert --split, and compare each log",
+        "cpsched negotiation": "use show negotiation FILE",
+        "cpsched sheet": "use report",
+        "cpsched when": "use forecast",
+        "cpsched workload": "use log",
+        "cpsched slurm fidelity": "use validate",
+        "cpsched slurm run": "use slurm sandbox, a private Slurm on this machine",
+        "cpsched slurm demo": "use slurm sandbox",
+        "cpsched slurm when": "use slurm forecast",
+        "cpsched slurm twin": "export sacct from cron, and compare the file",
+        "cpsched slurm serve": "use slurm forecast --openmetrics FILE or --json, from cron",
+        **dict.fromkeys(
+            (f"cpsched slurm {name}" for name in ("pause", "resume", "watchdog", "health")),
+            "nothing acts on a production Slurm any more",
+        ),
+        "cpsched bench card": "use bench --json and the tables in its folder",
+        "cpsched bench verify": "use verify",
+    },
+}
+#: Options that have another name now; of several names those that the command has.
+RENAMED_OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "--by": ("--deadline",),
+    "--correction": ("--estimate-correction",),
+    "--enforce-limits": ("--enforce-time-limits",),
+    "--forecasts": ("--samples",),
+    "--format": ("--input-format", "--export"),
+    "--jobs": ("--workers",),
+    "--no-enforce-limits": ("--no-enforce-time-limits",),
+    "--on": ("--executor",),
+    "--overwrite": ("--force",),
+    "--policy": ("--slurm-policy",),
+    "--score": ("--evaluate",),
+    "--seeds": ("--repeat",),
+    "--stats": ("--all-tables",),
+}
+
+_CPSCHED = "import public names from cpsched itself"
+#: Modules that code may still import.
+REMOVED_MODULES: Mapping[str, str] = {
+    "cpsched.api": _CPSCHED,
+    "cpsched.traces": "use cpsched.read_log and cpsched.write_log",
+    "predictors.checks": "use cpsched.checks.of_predictors",
+    "predictors.evaluation": "use cpsched.evaluate",
+    "predictors.replay": "use cpsched.starts_of",
+    "predictors.training": "use cpsched.train and cpsched.save_model",
+    "arena": "use cpsched.study.bench",
+    "batsim_adapter": "use cpsched.batsim",
+    "cpsched_papers": "use cpsched.papers",
+    "gym_environment": "use cpsched.gym",
+    "slurm_adapter": "use cpsched.slurm",
+}
+
+
+class _RemovedModules:
+    """Last finder of imports: names what replaces a module of this project that is gone."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> None:  # noqa: ARG004
+        """
+        Return None: the module is not found.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            If it is one of those removed.
+        """
+        if instead := REMOVED_MODULES.get(name):
+            raise ModuleNotFoundError(f"{name} was removed: {instead}", name=name)
+
+
+def name_removed_modules() -> None:
+    """Have the import of a removed module name what replaces it."""
+    if _RemovedModules not in sys.meta_path:
+        sys.meta_path.append(_RemovedModules)
