@@ -28,7 +28,7 @@ from accasim_adapter.machine import DEFAULT_EXPECTED_WAIT, cores_first
 from cpsched.errors import ConfigError
 from cpsched.model.system import LogMapping, MemoryMapping, ProcessorMapping, System
 from cpsched.model.topology import Topology
-from cpsched.systems.nodes import MAX_NODES
+from cpsched.systems.nodes_parser import MAX_NODES
 from cpsched.util.documents import read_json
 from cpsched.util.toml_section import Section
 from cpsched.util.types import MAX_AMOUNT

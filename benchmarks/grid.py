@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from cpsched.report.grid import Row
-    from cpsched.report.results_table import Measured
+    from cpsched.report.leading_rows import Measured
     from cpsched.util.tables import Table
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"

@@ -41,7 +41,7 @@ import numpy as np
 from cpsched import logs, systems
 from cpsched.metrics import jobs as job_metrics
 from cpsched.metrics.nominal import nominal
-from cpsched.metrics.result_columns import LEADING
+from cpsched.metrics.results_table_columns import LEADING
 from cpsched.metrics.summary import summarize
 from cpsched.metrics.window import finished
 from cpsched.simulation.simulate import simulate

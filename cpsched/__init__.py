@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from cpsched.kernels.compiling import kernel
     from cpsched.logs import read as read_log
     from cpsched.logs import write as write_log
-    from cpsched.metrics.result_columns import Figures
+    from cpsched.metrics.results_table_columns import Figures
     from cpsched.metrics.summary import summarize
     from cpsched.model.allocation import Allocation
     from cpsched.model.decision import Decision, PlannedStarts, Start
@@ -76,7 +76,7 @@ _HOMES = {
     "Decision": "cpsched.model.decision:Decision",
     "DispatchError": "cpsched.errors:DispatchError",
     "Dispatcher": "cpsched.dispatch.contract:Dispatcher",
-    "Figures": "cpsched.metrics.result_columns:Figures",
+    "Figures": "cpsched.metrics.results_table_columns:Figures",
     "Fitted": "cpsched.systems.mapping:Fitted",
     "InfeasibleRequestError": "cpsched.errors:InfeasibleRequestError",
     "Job": "cpsched.model.jobtable:Job",

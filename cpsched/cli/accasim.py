@@ -52,7 +52,7 @@ def import_command(
     from cpsched import systems
     from cpsched.cli.heading import width
     from cpsched.cli.progress import reading
-    from cpsched.metrics.result_columns import Figures, leading_table
+    from cpsched.metrics.results_table_columns import Figures, leading_table
     from cpsched.study import save_run
     from cpsched.study.folder import check_target
 

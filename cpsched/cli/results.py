@@ -44,11 +44,11 @@ def show_results(
     praise
         Whether to print the finding.
     """
+    from cpsched.report.leading_rows import leading, leading_text
     from cpsched.report.never_started import never_started
     from cpsched.report.outcomes import load_lines, outcome_lines
     from cpsched.report.readable import readable
     from cpsched.report.record import reproduced
-    from cpsched.report.results_table import leading, leading_text
     from cpsched.report.sentences import conclusions
 
     for line in _notes(tables):
@@ -153,11 +153,11 @@ def results_as_data(tables: Tables, *, kept: bool = True) -> dict[str, Any]:
     kept
         Whether the runs' folders are kept.
     """
+    from cpsched.report.leading_rows import leading
     from cpsched.report.never_started import never_started
     from cpsched.report.outcomes import loads
     from cpsched.report.overview import overview
     from cpsched.report.record import reproduced
-    from cpsched.report.results_table import leading
     from cpsched.report.sentences import conclusions
 
     told = leading(tables)

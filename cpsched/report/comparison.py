@@ -18,9 +18,9 @@ from cpsched import logs, systems
 from cpsched.errors import ConfigError, RunError
 from cpsched.model.system import System
 from cpsched.model.workload import Workload
+from cpsched.report.leading_rows import leading, leading_text
 from cpsched.report.outcomes import load_lines, outcome_lines
 from cpsched.report.record import reproduced
-from cpsched.report.results_table import leading, leading_text
 from cpsched.report.sentences import conclusions
 from cpsched.simulation.run import Run
 from cpsched.study import scenarios

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from cpsched.metrics.result_columns import BY_COLUMN
+from cpsched.metrics.results_table_columns import BY_COLUMN
 from cpsched.study.verdicts import EQUAL, LEAST, LOWER, ONE_RUN, UNKNOWN, is_clear
 from cpsched.util.words import duration
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cpsched.metrics.result_columns import BY_NAME as LEADING_FIGURES
+from cpsched.metrics.results_table_columns import BY_NAME as LEADING_FIGURES
 from cpsched.report.findings import NOTICEABLE, Against, Change
-from cpsched.report.results_table import leading
+from cpsched.report.leading_rows import leading
 from cpsched.study.paired import over_logs
 from cpsched.study.verdicts import is_clear, of_mean
 from cpsched.util.tables import Column, Table
@@ -17,7 +17,7 @@ from cpsched.util.words import ratio as times
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cpsched.report.results_table import Leading, LeadingRows, Measured
+    from cpsched.report.leading_rows import Leading, LeadingRows, Measured
     from cpsched.study.paired import Estimate
     from cpsched.study.tables import Tables
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cpsched.report.findings import Claim
 from cpsched.report.grid import LONGEST, QUALITY, WAIT, rows, tables_of
-from cpsched.report.results_table import leading
+from cpsched.report.leading_rows import leading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -11,7 +11,7 @@ import numpy as np
 from cpsched.metrics.columns import job_columns, job_measures
 from cpsched.metrics.jobs import wait
 from cpsched.metrics.outcomes import in_words
-from cpsched.metrics.result_columns import Figures, leading_table
+from cpsched.metrics.results_table_columns import Figures, leading_table
 from cpsched.metrics.summary import summarize
 from cpsched.metrics.waits import began
 from cpsched.metrics.window import finished

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import ConfigError
 from cpsched.metrics.outcomes import EXCLUDED
-from cpsched.metrics.result_columns import on_front
+from cpsched.metrics.results_table_columns import on_front
 from cpsched.study.comparisons import COLUMNS, MetricDifference, comparisons, is_lower
 from cpsched.study.gains import gains
 from cpsched.study.measures import AREA
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from cpsched.metrics.result_columns import Headline
+    from cpsched.metrics.results_table_columns import Headline
     from cpsched.model.workload import Workload
     from cpsched.study.results import RunKey, RunResult
 

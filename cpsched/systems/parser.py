@@ -10,7 +10,7 @@ import numpy as np
 from cpsched.errors import instead_of
 from cpsched.model.system import LogMapping, MemoryMapping, Preempt, ProcessorMapping, Queue, System
 from cpsched.model.topology import Topology, TopologyKind
-from cpsched.systems.nodes import ENTRY_KEYS, SystemNodes, read_nodes
+from cpsched.systems.nodes_parser import ENTRY_KEYS, SystemNodes, read_nodes
 from cpsched.util import registry
 from cpsched.util.toml_section import Section
 

@@ -3,7 +3,7 @@
 import pytest
 
 from cpsched.metrics.predictions import knows_runtimes
-from cpsched.metrics.result_columns import on_front
+from cpsched.metrics.results_table_columns import on_front
 
 
 def test_off_the_front_is_who_is_beaten_in_one_figure_and_ahead_in_none():

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from tiny import FOUR_CORES, jobs
 
-from cpsched.metrics.result_columns import LEADING
+from cpsched.metrics.results_table_columns import LEADING
 from cpsched.report import compare, what_if
+from cpsched.report.leading_rows import leading, leading_text
 from cpsched.report.outcomes import lines_of_run, load_lines, loads, outcome_lines
-from cpsched.report.results_table import leading, leading_text
 from cpsched.simulation.simulate import simulate
 from cpsched.systems import parse as parse_system
 

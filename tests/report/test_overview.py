@@ -4,10 +4,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from cpsched.metrics.result_columns import LEADING
+from cpsched.metrics.results_table_columns import LEADING
 from cpsched.report.grid import LONGEST, QUALITY, rows, tables_of
+from cpsched.report.leading_rows import Leading, LeadingRows, Measured
 from cpsched.report.overview import Overview, overview
-from cpsched.report.results_table import Leading, LeadingRows, Measured
 
 LOGS = ("A", "B", "C", "D")
 

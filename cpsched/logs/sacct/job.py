@@ -1,4 +1,9 @@
-"""One line of ``sacct`` as a job: :mod:`cpsched.logs.sacct.format` says what columns become."""
+"""
+One line of ``sacct`` as a job.
+
+A column that is read here is also listed in :mod:`cpsched.logs.sacct.unread_columns`, or it is
+reported as not read.
+"""
 
 from __future__ import annotations
 

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cpsched.metrics.result_columns import LEADING
+from cpsched.metrics.results_table_columns import LEADING
 from cpsched.report.figures.bars import Change
 from cpsched.report.figures.pictures import of_changes, of_tradeoff
 from cpsched.report.figures.tradeoff import Point
+from cpsched.report.leading_rows import leading
 from cpsched.report.readable import most_changed
-from cpsched.report.results_table import leading
 from cpsched.report.sentences import QUALITY
 from cpsched.study.paired import Estimate, difference
 from cpsched.study.tables import grouped
@@ -20,11 +20,11 @@ from cpsched.study.verdicts import is_clear
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from cpsched.metrics.result_columns import Figure
+    from cpsched.metrics.results_table_columns import Figure
     from cpsched.report.figures.looks import Who
     from cpsched.report.figures.pictures import Picture
     from cpsched.report.html.places import Place
-    from cpsched.report.results_table import LeadingRows
+    from cpsched.report.leading_rows import LeadingRows
     from cpsched.study.tables import Tables
 
 Row = dict[str, Any]

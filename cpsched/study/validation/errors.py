@@ -118,8 +118,8 @@ def compare_starts(
     }
     if not len(waits.rows):
         raise ConfigError(
-            "no job has a recorded and a simulated start: fidelity needs a log that says when jobs"
-            " started",
+            "no job has a recorded and a simulated start: validation needs a log that says when"
+            " jobs started",
             where=workload.title,
         )
     rows = waits.rows

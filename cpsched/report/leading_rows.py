@@ -1,4 +1,8 @@
-"""The table that every comparison shows first: six figures of each run, with their ratios."""
+"""
+Rows of the results table: runs with their metrics, as ratios to the baseline.
+
+Its columns are defined in :mod:`cpsched.metrics.results_table_columns`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from dataclasses import dataclass, replace
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from cpsched.metrics.result_columns import BY_NAME, LEADING
+from cpsched.metrics.results_table_columns import BY_NAME, LEADING
 from cpsched.metrics.waits import MEANING
 from cpsched.report.findings import lost
 from cpsched.study.comparisons import key_of
@@ -37,7 +41,7 @@ class Measured:
     Attributes
     ----------
     name
-        In :class:`~cpsched.metrics.result_columns.Figures`.
+        In :class:`~cpsched.metrics.results_table_columns.Figures`.
     value
         Seconds, a number, or a share; None where nothing was measured.
     ratio
@@ -348,7 +352,11 @@ def _legend(found: LeadingRows, *, scenarios: bool) -> Iterator[str]:
     if len({row.allocator for row in rows}) == 1 and rows[0].allocator:
         same.append(f"allocator: {rows[0].allocator}")
     same.append(f"waits: {MEANING}")
-    if any(row.figures[-1].value is not None for row in rows):
+    if any(
+        figure.name == "core_use" and figure.value is not None
+        for row in rows
+        for figure in row.figures
+    ):
         same.append("utilization: in the steady window")
     yield "; ".join(same)
     if parts := list(_of_marks(found)):

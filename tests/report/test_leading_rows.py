@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from cpsched.metrics.result_columns import LEADING
-from cpsched.report.results_table import Leading, LeadingRows, Measured, _marked, leading_text
+from cpsched.metrics.results_table_columns import LEADING
+from cpsched.report.leading_rows import Leading, LeadingRows, Measured, _marked, leading_text
 
 EASY = (50_000.0, 3600.0, 86_400.0, 172_800.0, 20.0, 0.8)
 PRB = (51_000.0, 1800.0, 90_000.0, 345_600.0, 5.0, 0.79)
