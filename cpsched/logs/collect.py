@@ -47,7 +47,7 @@ class ResourceRequest:
         return hash((self.units, self.nodes_min, *self.request.items(), *self.per_node.items()))
 
 
-class JobRecord(NamedTuple):
+class CollectedJob(NamedTuple):
     """One job as the log has it; times are unix seconds, ``MISSING`` where unknown."""
 
     job_id: str
@@ -169,7 +169,7 @@ class JobCollector:
         codes: IntArray = self._columns[column].labels().codes.copy()
         return codes
 
-    def agrees(self, row: int, job: JobRecord, columns: Iterable[str]) -> bool:
+    def agrees(self, row: int, job: CollectedJob, columns: Iterable[str]) -> bool:
         """Tell whether a job has the same strings as one that was added."""
         return all(
             self._columns[name].code_of(getattr(job, name)) == self._columns[name].code_at(row)
@@ -180,7 +180,7 @@ class JobCollector:
         """Change a number of a job."""
         self._columns[column][row] = value
 
-    def add(self, job: JobRecord, position: FilePosition) -> None:
+    def add(self, job: CollectedJob, position: FilePosition) -> None:
         """
         Take a job.
 
@@ -200,7 +200,7 @@ class JobCollector:
         for append, value in zip(self._appends, self._values(job), strict=True):
             append(value)
 
-    def replace(self, row: int, job: JobRecord, position: FilePosition) -> None:
+    def replace(self, row: int, job: CollectedJob, position: FilePosition) -> None:
         """
         Take a job instead of one that was added; its id stays.
 
@@ -213,7 +213,7 @@ class JobCollector:
         for name in (*_TIMES, *_NUMBERS):
             self._columns[name][row] = getattr(job, name)
 
-    def _request_code(self, job: JobRecord, position: FilePosition) -> int:
+    def _request_code(self, job: CollectedJob, position: FilePosition) -> int:
         """Check a job, and return the code of its request."""
         _check(job, position)
         code = self._requests.get(job.resources)
@@ -365,7 +365,7 @@ def ordered(kinds: Iterable[str]) -> tuple[str, ...]:
     return known + tuple(sorted(present - set(KINDS)))
 
 
-def _check(job: JobRecord, position: FilePosition) -> None:
+def _check(job: CollectedJob, position: FilePosition) -> None:
     """Raise for numbers of a job that are wrong together."""
     if not 0 <= job.runtime <= MAX_TIME:
         raise position.error(f"must be from 0 to {MAX_TIME} seconds", "run time", job.runtime)

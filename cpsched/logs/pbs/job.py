@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpsched.logs.collect import JobRecord, NotAJobError
+from cpsched.logs.collect import CollectedJob, NotAJobError
 from cpsched.logs.pbs.allocated import allocated_of
 from cpsched.logs.pbs.keys import RESOURCES, unread_of
 from cpsched.logs.pbs.request import request_of
@@ -28,7 +28,7 @@ _CANCELLING_SIGNALS = (2, 9, 15)
 class PbsJob(NamedTuple):
     """A job, its keys that are not modelled, and what jobs like it are counted for."""
 
-    job: JobRecord
+    job: CollectedJob
     unread: tuple[str, ...]
     notes: tuple[str, ...]
 
@@ -71,7 +71,7 @@ def pbs_job(job_id: str, values: Mapping[str, str], position: FilePosition) -> P
         raise NotAJobError(why.reason, cores * runtime) from None
     eligible = _time(values, "etime", position)
     subjob = _SUBJOB.match(job_id)
-    job = JobRecord(
+    job = CollectedJob(
         job_id=job_id,
         submit=submit,
         start=start,

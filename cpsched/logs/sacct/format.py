@@ -59,7 +59,7 @@ from cpsched.util.types import MISSING
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cpsched.logs.collect import JobRecord
+    from cpsched.logs.collect import CollectedJob
     from cpsched.logs.sacct.job import SacctJob
     from cpsched.logs.sacct.lines import SacctRow
     from cpsched.logs.text import FilePosition
@@ -243,7 +243,7 @@ class _Reading:
             self.notes.update((*kinds, *parsed.notes))
         self.gaps.add(row.values, parsed.options, parsed.job.resources.units * parsed.job.runtime)
 
-    def _name_of(self, job: JobRecord, job_id: str, cluster: str | None) -> tuple[str, int, int]:
+    def _name_of(self, job: CollectedJob, job_id: str, cluster: str | None) -> tuple[str, int, int]:
         """
         Return the id of a job, which attempt it is, and the row of the one before or -1.
 
@@ -283,13 +283,13 @@ class _Reading:
             row = self.jobs.row_of(f"{job_id}#{len(rows) + 1}")
         return rows
 
-    def _is_of(self, row: int, job: JobRecord, cluster: str | None, *more: str) -> bool:
+    def _is_of(self, row: int, job: CollectedJob, cluster: str | None, *more: str) -> bool:
         """Tell whether a job that was added is of the same user, account and cluster."""
         return self.jobs.agrees(row, job, ("user", "group", *more)) and (
             self.cluster is None or self.clusters.get(row, self.cluster) == cluster
         )
 
-    def _is_apart(self, row: int, job: JobRecord) -> bool:
+    def _is_apart(self, row: int, job: CollectedJob) -> bool:
         """Tell whether a job came when one that was added had ended, or ended before it came."""
         submit, start, ran, cancel = (
             self.jobs.value(name, row) for name in ("submit", "start", "runtime", "cancel")

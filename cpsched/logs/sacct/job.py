@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpsched.errors import TraceError
-from cpsched.logs.collect import JobRecord, NotAJobError
+from cpsched.logs.collect import CollectedJob, NotAJobError
 from cpsched.logs.sacct.command import may_be_requeued, options_of
 from cpsched.logs.sacct.dependencies import begin_of
 from cpsched.logs.sacct.request import NO_CORES
@@ -92,7 +92,7 @@ class SacctJob(NamedTuple):
         What is unusual about the line, as the header counts it.
     """
 
-    job: JobRecord
+    job: CollectedJob
     eligible: int
     asked_begin: int
     dependency: str
@@ -135,7 +135,7 @@ def job_of(row: SacctRow, requests: ResourceRequests) -> SacctJob:
     array_limit = _array_limit(row, options) if task else 0
     eligible = _eligible(row, submit, cancel)
     asked_begin = begin_of(options["begin"], submit) if "begin" in options else MISSING
-    job = JobRecord(
+    job = CollectedJob(
         job_id=row.job_id,
         submit=submit,
         start=start,

@@ -57,7 +57,7 @@ _GPUS = re.compile(r"(?:^|,)gres/gpu(:[^=,]+)?=([^,]+)")
 _MIG = re.compile(r"[0-9]+g\.[0-9]+gb")
 
 
-class SacctJob:
+class AccountedJob:
     """A line of sacct, as tests of gaps read it."""
 
     def __init__(self, values: Mapping[str, str]) -> None:
@@ -138,12 +138,12 @@ class Gap:
 
     name: str
     instead: str
-    touches: Callable[[SacctJob], bool] | None = None
+    touches: Callable[[AccountedJob], bool] | None = None
     jobs: int = 0
     core_seconds: int = 0
     gpu_seconds: int = 0
 
-    def add(self, job: SacctJob) -> None:
+    def add(self, job: AccountedJob) -> None:
         """Count a job."""
         self.jobs += 1
         self.core_seconds += job.core_seconds
@@ -179,7 +179,7 @@ def count(
     of_rows: dict[tuple[str, str], Gap] = {}
     # Steps are not jobs.
     rows = json_rows(log) or SacctLines(log, bad).rows()
-    for job in (SacctJob(row.values) for row in rows if not row.is_step):
+    for job in (AccountedJob(row.values) for row in rows if not row.is_step):
         affected.total.add(job)
         for gap in (*shown, *hidden):
             if gap.touches is not None and gap.touches(job):
@@ -280,7 +280,7 @@ def _of_reservations(conf: Conf) -> Iterator[Gap]:
             yield Gap(f"{gap.name} of reservation {name}", gap.instead, touches)
 
 
-def _unknown_reservations(job: SacctJob, known: Container[str]) -> Iterator[tuple[str, str]]:
+def _unknown_reservations(job: AccountedJob, known: Container[str]) -> Iterator[tuple[str, str]]:
     """Yield the reservations that a job names and the configuration does not have."""
     named = job.text("reservation") or job.options.get("reservation", "")
     for name in filter(None, (part.strip() for part in named.split(","))):
@@ -291,7 +291,7 @@ def _unknown_reservations(job: SacctJob, known: Container[str]) -> Iterator[tupl
             )
 
 
-def _asks(*names: str) -> Callable[[SacctJob], bool]:
+def _asks(*names: str) -> Callable[[AccountedJob], bool]:
     return lambda job: any(name in job.options for name in names)
 
 
@@ -355,16 +355,16 @@ def _of_nodes(cluster: SiteNodes) -> Iterator[Gap]:
         yield Gap(f"resources that are not used up (no_consume): {few(free)}", "left out")
 
 
-def _has_licences(job: SacctJob) -> bool:
+def _has_licences(job: AccountedJob) -> bool:
     return bool(job.text("licenses") or "L" in job.options or "licenses" in job.options)
 
 
-def _is_part(job: SacctJob) -> bool:
+def _is_part(job: AccountedJob) -> bool:
     return "+" in job.text("jobid")
 
 
 #: Jobs that a key or word without effect is about, by its name in lower case.
-_TOUCHES: Mapping[str, Callable[[SacctJob], bool]] = {
+_TOUCHES: Mapping[str, Callable[[AccountedJob], bool]] = {
     "bf_licenses": _has_licences,
     "reclaim_licenses": _has_licences,
     "bf_one_resv_per_job": lambda job: (
@@ -415,7 +415,7 @@ def _several_types(cluster: SiteNodes) -> list[str]:
     return mixed
 
 
-def _typed(job: SacctJob, known: Iterable[str]) -> Iterator[tuple[str, str]]:
+def _typed(job: AccountedJob, known: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Yield name and type of what a job asked for by type, of the known names."""
     for kind in job.gres:
         name, colon, model = kind.partition(":")
