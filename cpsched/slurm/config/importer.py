@@ -33,7 +33,7 @@ from cpsched.util.words import brief, counted
 if TYPE_CHECKING:
     from cpsched.model.system import System
     from cpsched.slurm.config.conf import Conf
-    from cpsched.slurm.config.unmodelled import SacctJob
+    from cpsched.slurm.config.unmodelled import AccountedJob
     from cpsched.slurm.dispatch.policy import SlurmPolicy
 
 
@@ -165,7 +165,7 @@ def _texts(
     }
 
 
-def _is_wide(job: SacctJob) -> bool:
+def _is_wide(job: AccountedJob) -> bool:
     return job.text("nnodes") not in ("", "0", "1")
 
 

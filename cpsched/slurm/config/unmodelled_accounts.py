@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from cpsched.slurm.config.nodes import SiteNodes
     from cpsched.slurm.config.policy import ImportedPolicy
-    from cpsched.slurm.config.unmodelled import SacctJob
+    from cpsched.slurm.config.unmodelled import AccountedJob
     from cpsched.slurm.dispatch.policy import SlurmPolicy
 
 
@@ -30,7 +30,7 @@ class LimitOwners:
             entry.account: entry.parent for entry in policy.associations if not entry.user
         }
 
-    def has(self, owner: LimitOwner, job: SacctJob) -> bool:
+    def has(self, owner: LimitOwner, job: AccountedJob) -> bool:
         """Return whether a job is one of an owner's."""
         if owner.is_qos:
             return owner.name == job.text("qos") or any(
