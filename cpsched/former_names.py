@@ -89,7 +89,6 @@ REMOVED_MODULES: Mapping[str, str] = {
     "predictors.evaluation": "use cpsched.evaluate",
     "predictors.replay": "use cpsched.starts_of",
     "predictors.training": "use cpsched.train and cpsched.save_model",
-    "arena": "use cpsched.study.bench",
     "batsim_adapter": "use cpsched.batsim",
     "cpsched_papers": "use cpsched.papers",
     "gym_environment": "use cpsched.gym",
