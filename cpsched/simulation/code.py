@@ -253,7 +253,11 @@ def _spec_of(name: str) -> ModuleSpec | None:
             return None
     for finder in sys.meta_path:
         find = getattr(finder, "find_spec", None)
-        module_spec = None if find is None else find(name, path, None)
+        try:
+            module_spec = None if find is None else find(name, path, None)
+        except ImportError:
+            # A module of this project that was removed.
+            return None
         if module_spec is not None:
             return module_spec  # type: ignore[no-any-return]
     return None
