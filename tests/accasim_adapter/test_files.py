@@ -154,8 +154,8 @@ def test_the_command_line_writes_them_into_the_run_and_reads_them_back(
     command += ["--overrun", "extend", "--input-format", "table", "--export"]
     for format_, message in (
         ("accasim", "accasim is written into a run: add --out"),
-        ("nonsense", "no log format is called 'nonsense'; there are: accasim, pbs"),
-        ("swf", "a log has one format, not table and swf"),
+        ("nonsense", "no output format is called 'nonsense'; there are: accasim, slurm"),
+        ("swf", "no output format is called 'swf'"),
     ):
         code, _, said = cpsched(*command, format_)
         assert (code, message in said) == (2, True)
