@@ -13,10 +13,6 @@ from cpsched.util.spec import build
 
 pytestmark = pytest.mark.slow
 
-#: Makes room by starting a job that the other dispatcher has planned for later.
-FAULTS = {
-    "malleable:strategy=average": "its plan names jobs that start in the same decision",
-}
 #: By name: what is not made without a file or a server, and has tests of its own.
 OTHERS = {"batsim", "learned"}
 #: Models are so small that some are fitted within the 400 jobs of the checks, and memory is full
@@ -47,17 +43,12 @@ def test_every_class_is_checked_once():
 @pytest.mark.parametrize(
     "spec",
     [
-        pytest.param(spec, marks=pytest.mark.xfail(reason=FAULTS[spec], strict=True))
-        if spec in FAULTS
-        else spec
-        for spec in [
-            *CLASSES,
-            *(
-                f"easy:{option}={name}"
-                for group, option in PARTS.items()
-                for name in registry.names(group)
-            ),
-        ]
+        *CLASSES,
+        *(
+            f"easy:{option}={name}"
+            for group, option in PARTS.items()
+            for name in registry.names(group)
+        ),
     ],
 )
 def test_dispatchers_keep_the_contract(spec):

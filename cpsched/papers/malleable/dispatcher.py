@@ -10,7 +10,7 @@ from cpsched.dispatch.shadow import TIMES, Shadow
 from cpsched.dispatch.wrapper import Wrapper
 from cpsched.errors import ConfigError, check_least, one_of
 from cpsched.model import columns as c
-from cpsched.model.decision import Start
+from cpsched.model.decision import PlannedStarts, Start
 from cpsched.model.jobtable import JobTable
 from cpsched.model.speedup import MILLION, seconds_on
 from cpsched.papers.malleable.resizing import Changes, may_change
@@ -18,8 +18,10 @@ from cpsched.papers.malleable.sizes import Strategy, grown, shrunk
 from cpsched.util.types import JobType
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cpsched.dispatch.allocators import Allocator
-    from cpsched.model.decision import Decision
+    from cpsched.model.decision import Action, Decision
     from cpsched.model.jobtable import RunningTable
     from cpsched.model.view import View
     from cpsched.util.types import FloatArray, IntArray
@@ -75,7 +77,10 @@ class Malleable(Wrapper):
         if len(decision.actions) < len(view.waiting) and len(view.running):
             self._make_room(shown, decision, changes)
         grow(changes, self._strategy)
-        return decision._replace(actions=changes.actions)
+        return decision._replace(
+            actions=changes.actions,
+            planned_starts=_of_waiting(decision.planned_starts, changes.actions),
+        )
 
     def shown(self, view: View) -> View:
         """Return the view in which jobs ask for the sizes they start with."""
@@ -181,6 +186,21 @@ def slower(units: IntArray, preferred: IntArray, serial: IntArray) -> FloatArray
     f = serial / MILLION
     ratio: FloatArray = (f + (1 - f) / units) / (f + (1 - f) / preferred)
     return ratio
+
+
+def _of_waiting(plan: PlannedStarts | None, actions: Sequence[Action]) -> PlannedStarts | None:
+    """Return a plan without the jobs that start now."""
+    if plan is None:
+        return None
+    started = {action.handle for action in actions if isinstance(action, Start)}
+    planned = zip(plan.handle, plan.start, strict=True)
+    start = {handle: second for handle, second in planned if handle not in started}
+    return PlannedStarts(
+        list(start),
+        list(start.values()),
+        {handle: nodes for handle, nodes in plan.nodes.items() if handle in start},
+        {handle: units for handle, units in plan.units.items() if handle in start},
+    )
 
 
 def _weights(running: RunningTable) -> IntArray:
