@@ -275,7 +275,7 @@ class CpPool(PlanningDispatcher[PoolProblem]):
 
 class EasyPlan(CpPool):
     """
-    EASY by WSEPT that begins with what a plan by likely runtimes starts now: CpPool without solver.
+    EASY by WSEPT that first starts what a plan by likely runtimes starts now: CpPool without solver.
 
     EASY keeps the first job's nodes free for as long as others have requested. The plan reserves
     for all jobs, by how long they are likely to run, so that more of them start in time.
@@ -288,7 +288,9 @@ class EasyPlan(CpPool):
 
     name = "easy-plan"
     good_for = "requested times: short waits, at two to three times EASY by WSEPT's computing"
-    goes_wrong_when = "runtimes are known (plan is better then), or the longest waits matter most"
+    goes_wrong_when = (
+        "runtimes are known (lookahead is better then), or the longest waits matter most"
+    )
 
     def __init__(
         self,

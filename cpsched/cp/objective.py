@@ -89,9 +89,9 @@ class MeanSlowdown(Objective):
 
 class ExpectedCost(Objective):
     """
-    What waiting is expected to cost, as urgency has it, of jobs that run for as long as is likely.
+    What waiting is expected to cost, as in WSEPT order, of jobs that run for as long as is likely.
 
-    The order by urgency is the rule of Smith (1956) for this sum.
+    WSEPT order is the rule of Smith (1956) for this sum.
     """
 
     name = Wsept.name
