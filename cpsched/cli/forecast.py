@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cpsched.cli.heading import width
-from cpsched.cli.one_run import AT, OneRun
+from cpsched.cli.one_run import AT, DEADLINE, OneRun
 from cpsched.cli.options import JOBS, AsJson, fitted_of, grouped, second_of
 from cpsched.cli.output import complain, echo, print_json
 from cpsched.cli.progress import steps
@@ -41,14 +41,7 @@ def command(
         str,
         typer.Option("--user", help="User of the script, as in the log.", metavar="NAME"),
     ] = "",
-    deadline: Annotated[
-        str | None,
-        typer.Option(
-            "--deadline",
-            help="Print the chance of a start by then.",
-            metavar="TIME",
-        ),
-    ] = None,
+    deadline: Annotated[str | None, DEADLINE] = None,
     scenarios: Annotated[
         int, typer.Option(help="Scenarios to simulate.", min=2, max=1000, metavar="N")
     ] = 20,

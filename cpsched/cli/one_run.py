@@ -11,6 +11,8 @@ from cpsched.cli.options import Group, Log, Predictor, Rules, Seed, SlurmPolicy,
 
 #: The time asked about.
 AT = typer.Option("--at", help="Seconds of the log, or a UTC date.", metavar="TIME")
+#: The time by which a job is to start.
+DEADLINE = typer.Option("--deadline", help="Print the chance of a start by then.", metavar="TIME")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from cpsched.cli.one_run import DEADLINE
 from cpsched.cli.options import AsJson, grouped
 from cpsched.cli.output import echo, escaped, print_json
 from cpsched.cli.slurm_queue import Now, OpenMetrics, sentence_on_policy, write_metrics
@@ -20,14 +21,7 @@ def command(
         str | None,
         typer.Argument(metavar="[JOB]", help="Id of one job; by default all waiting jobs."),
     ] = None,
-    deadline: Annotated[
-        str | None,
-        typer.Option(
-            "--deadline",
-            help="Print the chance of a start by then.",
-            metavar="TIME",
-        ),
-    ] = None,
+    deadline: Annotated[str | None, DEADLINE] = None,
     *,
     now: Now,
     openmetrics: OpenMetrics = None,

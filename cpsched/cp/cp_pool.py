@@ -275,7 +275,7 @@ class CpPool(PlanningDispatcher[PoolProblem]):
 
 class EasyPlan(CpPool):
     """
-    EASY by WSEPT that first starts what a plan by likely runtimes starts now: CpPool without solver.
+    EASY by WSEPT that first starts what a plan by expected runtimes starts now; needs no solver.
 
     EASY keeps the first job's nodes free for as long as others have requested. The plan reserves
     for all jobs, by how long they are likely to run, so that more of them start in time.

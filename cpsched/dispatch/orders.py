@@ -21,7 +21,7 @@ from cpsched.model.jobtable import JobTable
 from cpsched.util.spec import Seconds, build
 from cpsched.util.types import UNBOUNDED
 
-#: Exponent of the share of the system in WSEPT: with 1, as in Smith's rule, wide jobs wait too long.
+#: Exponent of a job's share of the system in WSEPT: with 1 (Smith's rule) wide jobs wait too long.
 WIDTH_EXPONENT = 0.5
 #: Seconds of waiting from which on a wait costs much more than it slows a job down.
 AGING = 43200
