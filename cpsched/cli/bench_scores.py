@@ -28,7 +28,7 @@ def scored(folder: Path) -> list[Scored]:
     """
     tracks = {track.name: track for track in reopened(folder).tracks}
     runs = dict(runs_of(folder))
-    # One oracle is enough beside the others.
+    # One oracle is shown with the others.
     known = [run for run in runs.get(_TRUE, ()) if run.dispatcher == "EASY by WSEPT"]
     return [
         Scored.of(tracks[name], of, () if name == _TRUE or tracks[name].run else known)

@@ -52,10 +52,12 @@ def rows_of(kind: str) -> list[Row]:
 def show_rows(*rows: Row) -> None:
     """Print rows, those of a family together."""
     margin = max((len(row.name) for row in rows), default=0) + 2
-    for family, some in groupby(sorted(rows, key=lambda row: row.family), lambda row: row.family):
+    for family, members in groupby(
+        sorted(rows, key=lambda row: row.family), lambda row: row.family
+    ):
         if family:
             echo(f"\n{escaped(family)}:")
-        for line in (line for row in some for line in aligned(row, margin)):
+        for line in (line for row in members for line in aligned(row, margin)):
             echo(line)
 
 
@@ -67,16 +69,19 @@ def meanings(kind: str, name: str) -> list[tuple[str, str]]:
 
     thing = registry.load(kind, name)
     if kind == "generators":
-        return [(f"{one.name}={_shown(one.default)}", one.doc) for one in describe(thing.options)]
+        return [
+            (f"{option.name}={_shown(option.default)}", option.doc)
+            for option in describe(thing.options)
+        ]
     if not callable(thing):
         return []
-    told: dict[str, str] = {}
-    for one in reversed(inspect.getmro(thing) if inspect.isclass(thing) else (thing,)):
-        for option, text in _parameters(one):
-            if option not in told or not text.startswith("As for "):
-                told[option] = text
+    texts: dict[str, str] = {}
+    for base in reversed(inspect.getmro(thing) if inspect.isclass(thing) else (thing,)):
+        for option, text in _parameters(base):
+            if option not in texts or not text.startswith("As for "):
+                texts[option] = text
     defaults = options_of(kind, name).items()
-    rows = [(f"{key}={_shown(value)}", told[key]) for key, value in defaults if key in told]
+    rows = [(f"{key}={_shown(value)}", texts[key]) for key, value in defaults if key in texts]
     for _, inner, keys in passed_on(kind, name):
         rows += [row for row in meanings(*inner) if row[0].partition("=")[0] in keys]
     return rows
@@ -85,10 +90,10 @@ def meanings(kind: str, name: str) -> list[tuple[str, str]]:
 def _parameters(thing: Any) -> Iterator[tuple[str, str]]:
     """Yield the parameters of a docstring, each with its text on one line."""
     sections = re.split(r"\n(\w[\w ]*)\n-{3,}\n", inspect.cleandoc(thing.__doc__ or ""))
-    told = dict(zip(sections[1::2], sections[2::2], strict=True)).get("Parameters", "")
-    for one in re.finditer(r"(?m)^(\S.*)\n((?:(?:[ ]+.*)?(?:\n|$))*)", told):
-        text = _one_line(_ROLE.sub(r"\1", one[2]).replace("``", ""))
-        for option in one[1].partition(" :")[0].split(", "):
+    parameters = dict(zip(sections[1::2], sections[2::2], strict=True)).get("Parameters", "")
+    for match in re.finditer(r"(?m)^(\S.*)\n((?:(?:[ ]+.*)?(?:\n|$))*)", parameters):
+        text = _one_line(_ROLE.sub(r"\1", match[2]).replace("``", ""))
+        for option in match[1].partition(" :")[0].split(", "):
             yield option, text
 
 
@@ -173,9 +178,11 @@ def _options(thing: Any) -> str:
     ]
     # Required options come first; what the simulation supplies is not an option.
     needed = [
-        one.name
-        for one in parameters
-        if one.default is one.empty and one.kind in _NAMED and one.name != "truth"
+        parameter.name
+        for parameter in parameters
+        if parameter.default is parameter.empty
+        and parameter.kind in _NAMED
+        and parameter.name != "truth"
     ]
     known = [*needed, *known]
     return f"options: {', '.join(known)}" if known else ""
