@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from cpsched.report.grid import LONGEST, QUALITY, interval, rows
 from cpsched.report.overview import overview
+
 from cpsched.study import carry_out, load_study, make_tables
 from cpsched.util.words import ratio as times
 

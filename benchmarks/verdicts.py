@@ -37,17 +37,17 @@ from time import process_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from cpsched.metrics.results_table_columns import LEADING
+from cpsched.study.measures import AREA, figures_of
 
 from cpsched import logs, systems
 from cpsched.metrics import jobs as job_metrics
 from cpsched.metrics.nominal import nominal
-from cpsched.metrics.results_table_columns import LEADING
 from cpsched.metrics.summary import summarize
 from cpsched.metrics.window import finished
 from cpsched.simulation.simulate import simulate
 from cpsched.study.comparisons import comparisons
 from cpsched.study.inputs import jittered
-from cpsched.study.measures import AREA, figures_of
 from cpsched.study.paired import DAY, Sums, ratio
 from cpsched.study.results import RunResult
 from cpsched.study.study import JITTER, Baseline

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from cpsched.kernels.compiling import kernel
     from cpsched.logs import read as read_log
     from cpsched.logs import write as write_log
-    from cpsched.metrics.results_table_columns import Figures
     from cpsched.metrics.summary import summarize
     from cpsched.model.allocation import Allocation
     from cpsched.model.decision import Decision, PlannedStarts, Start
@@ -43,7 +42,14 @@ if TYPE_CHECKING:
     from cpsched.model.system import Queue, System
     from cpsched.model.view import View
     from cpsched.model.workload import Workload
-    from cpsched.report import Comparison, compare, compare_runs, what_if
+    from cpsched.report import (
+        Comparison,
+        ResultsTable,
+        compare,
+        compare_runs,
+        load_results,
+        what_if,
+    )
     from cpsched.simulation.observers import Observer, RunObserver
     from cpsched.simulation.simulate import Checkpoint, Run, Settings, simulate
     from cpsched.simulation.simulator import Simulator
@@ -58,7 +64,6 @@ if TYPE_CHECKING:
     from cpsched.systems import save as save_system
     from cpsched.systems.mapping import Fitted, fit
     from cpsched.util.spec import build
-    from cpsched.util.tables import Column, Table
     from cpsched.util.types import Status
     from cpsched.verification import verify
 
@@ -69,14 +74,12 @@ _HOMES = {
     "Change": "cpsched.study.changes:Change",
     "Checkpoint": "cpsched.simulation.simulate:Checkpoint",
     "Cluster": "cpsched.engine.cluster:Cluster",
-    "Column": "cpsched.util.tables:Column",
     "Comparison": "cpsched.report:Comparison",
     "ConfigError": "cpsched.errors:ConfigError",
     "CpschedError": "cpsched.errors:CpschedError",
     "Decision": "cpsched.model.decision:Decision",
     "DispatchError": "cpsched.errors:DispatchError",
     "Dispatcher": "cpsched.dispatch.contract:Dispatcher",
-    "Figures": "cpsched.metrics.results_table_columns:Figures",
     "Fitted": "cpsched.systems.mapping:Fitted",
     "InfeasibleRequestError": "cpsched.errors:InfeasibleRequestError",
     "Job": "cpsched.model.jobtable:Job",
@@ -94,6 +97,7 @@ _HOMES = {
     "Run": "cpsched.simulation.simulate:Run",
     "RunError": "cpsched.errors:RunError",
     "RunObserver": "cpsched.simulation.observers:RunObserver",
+    "ResultsTable": "cpsched.report:ResultsTable",
     "RunningTable": "cpsched.model.jobtable:RunningTable",
     "RuntimePredictor": "cpsched.model.prediction:RuntimePredictor",
     "SavedRun": "cpsched.study:SavedRun",
@@ -103,7 +107,6 @@ _HOMES = {
     "Start": "cpsched.model.decision:Start",
     "Status": "cpsched.util.types:Status",
     "System": "cpsched.model.system:System",
-    "Table": "cpsched.util.tables:Table",
     "TraceError": "cpsched.errors:TraceError",
     "UnknownNameError": "cpsched.errors:UnknownNameError",
     "VerificationError": "cpsched.errors:VerificationError",
@@ -121,6 +124,7 @@ _HOMES = {
     "make_priority": "cpsched.dispatch.orders:make_priority",
     "parse_system": "cpsched.systems:parse",
     "read_log": "cpsched.logs:read",
+    "load_results": "cpsched.report:load_results",
     "save_model": "cpsched.study.prediction.training:save",
     "save_run": "cpsched.study:save_run",
     "save_system": "cpsched.systems:save",
@@ -140,14 +144,12 @@ __all__ = [
     "Change",
     "Checkpoint",
     "Cluster",
-    "Column",
     "Comparison",
     "ConfigError",
     "CpschedError",
     "Decision",
     "DispatchError",
     "Dispatcher",
-    "Figures",
     "Fitted",
     "InfeasibleRequestError",
     "Job",
@@ -162,6 +164,7 @@ __all__ = [
     "Queue",
     "Request",
     "Reservation",
+    "ResultsTable",
     "Run",
     "RunError",
     "RunObserver",
@@ -174,7 +177,6 @@ __all__ = [
     "Start",
     "Status",
     "System",
-    "Table",
     "TraceError",
     "UnknownNameError",
     "VerificationError",
@@ -186,6 +188,7 @@ __all__ = [
     "evaluate",
     "fit",
     "kernel",
+    "load_results",
     "load_run",
     "load_system",
     "make_allocator",

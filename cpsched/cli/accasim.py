@@ -52,7 +52,7 @@ def import_command(
     from cpsched import systems
     from cpsched.cli.heading import width
     from cpsched.cli.progress import reading
-    from cpsched.metrics.results_table_columns import Figures, leading_table
+    from cpsched.metrics.definitions import leading_text
     from cpsched.study import save_run
     from cpsched.study.folder import check_target
 
@@ -73,6 +73,6 @@ def import_command(
         return
     echo(f"{counted(jobs, 'job')} of {escaped(schedule.name)}")
     echo("")
-    echo(leading_table("", [Figures.of(summary)]).text(width=width()))
+    echo(leading_text(summary, width()))
     echo("")
     echo(f"{escaped(str(out))}: the run; cpsched verify says whether it is right")

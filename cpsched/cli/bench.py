@@ -14,7 +14,7 @@ from cpsched.cli.output import counted, echo, escaped, print_json
 from cpsched.errors import RunError
 from cpsched.util.atomic_files import write_all
 from cpsched.util.spec import build
-from cpsched.util.tables import Column, Table
+from cpsched.util.terminal import table_text
 
 if TYPE_CHECKING:
     from cpsched.study.bench.logset import LogSet
@@ -124,18 +124,13 @@ def _describe(logset: LogSet, places: list[Path], *, as_json: bool) -> None:
         log.source or ("comes with cpsched" if log.bundled else "is generated")
         for log in logset.logs
     ]
-    echo(
-        Table(
-            f"Set {logset.version}: {sum(at_hand)} of {counted(len(at_hand), 'log')} at hand",
-            (
-                Column("log", "", tuple(log.name for log in logset.logs)),
-                Column("at hand", "", tuple("yes" if there else "-" for there in at_hand)),
-                Column("earlier jobs", "", tuple((log.rows or (0,))[0] for log in logset.logs)),
-                Column("file", "", tuple(log.file or "-" for log in logset.logs)),
-                Column("where from", "", tuple(sources)),
-            ),
-        ).text(width())
-    )
+    echo(f"Set {logset.version}: {sum(at_hand)} of {counted(len(at_hand), 'log')} at hand\n")
+    rows = [
+        [log.name, "yes" if there else "-", log.file or "-", source, f"{(log.rows or (0,))[0]:,}"]
+        for log, there, source in zip(logset.logs, at_hand, sources, strict=True)
+    ]
+    headers = ["log", "at hand", "file", "source", "earlier jobs"]
+    echo(table_text(headers, rows, width=width(), names=4))
     echo("")
     echo("Tracks")
     for name, track in logset.tracks.items():
@@ -147,6 +142,7 @@ def _describe(logset: LogSet, places: list[Path], *, as_json: bool) -> None:
 def _show(folder: Path, *, as_json: bool) -> None:
     """Write the tables, and print them."""
     from cpsched.cli.bench_scores import files_of, scored
+    from cpsched.report.terminal import view_text
     from cpsched.study.bench.bench import about, notes
 
     tracks = scored(folder)
@@ -163,7 +159,7 @@ def _show(folder: Path, *, as_json: bool) -> None:
         echo("")
         echo(f"{scored_track.track.name}: {scored_track.track.title}")
         echo("")
-        echo(scored_track.table(full=False).text(width()))
+        echo(view_text(scored_track.view(full=False), width()))
         echo("")
         for line in scored_track.sentences():
             say(escaped(line))

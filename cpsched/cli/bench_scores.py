@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cpsched.report.bench_tables import Scored
-from cpsched.report.table_files import latex
+from cpsched.report.files import document
 from cpsched.study.bench.bench import reopened, runs_of
 from cpsched.util.words import counted
 
@@ -47,16 +46,6 @@ def files_of(tracks: Sequence[Scored]) -> dict[str, bytes]:
             f" intervals, {counted(len(track.scores.logs), 'log')},"
             f" {counted(len(track.scores.seeds), 'repetition')}"
         )
-        table = track.table(cost=False)
-        columns = tuple(
-            replace(column, values=tuple(map(_in_one_line, column.cells())))
-            for column in table.columns
-        )
-        table = replace(table, columns=columns)
-        files[f"{name}.tex"] = latex(table, caption=caption, label=f"bench-{name}")
+        view = track.view(cost=False)._replace(title=f"track {name}")
+        files[f"{name}.tex"] = document("tables.tex.j2", caption, [(caption, [view])])
     return {name: text.encode() for name, text in files.items()}
-
-
-def _in_one_line(cell: str) -> str:
-    value, _, interval = cell.partition("\n")
-    return f"{value} ({interval})" if interval else value

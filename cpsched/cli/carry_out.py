@@ -15,9 +15,9 @@ from cpsched.cli.progress import steps, study_bars
 from cpsched.cli.results import results_as_data, show_results
 
 if TYPE_CHECKING:
+    from cpsched.report.results_table import ResultsTable
     from cpsched.study.campaign import CampaignOutcome
     from cpsched.study.study import Study
-    from cpsched.study.tables import Tables
 
 
 def carry_out_and_show(study: Study, shown: Shown, *, repeat: str = "--repeat 5") -> None:
@@ -34,16 +34,16 @@ def carry_out_and_show(study: Study, shown: Shown, *, repeat: str = "--repeat 5"
     typer.Exit
         If a run failed.
     """
-    from cpsched.report import write_tables
-    from cpsched.study import carry_out, make_tables
+    from cpsched.report import load_results, write_tables
+    from cpsched.study import carry_out
     from cpsched.util.atomic_files import subfolder
     from cpsched.util.spec import build
 
-    made: list[Tables] = []
+    made: list[ResultsTable] = []
 
     def tables_of(outcome: CampaignOutcome) -> None:
         if outcome.folders:
-            made.append(make_tables(shown.out))
+            made.append(load_results(shown.out))
             write_tables(made[0], subfolder(shown.out, "tables"))
 
     with study_bars() as display:
@@ -79,11 +79,11 @@ def _report(out: Path) -> Path | None:
 
 
 def _show(
-    outcome: CampaignOutcome, tables: Tables, page: Path | None, repeat: str, shown: Shown
+    outcome: CampaignOutcome, table: ResultsTable, page: Path | None, repeat: str, shown: Shown
 ) -> None:
     done = outcome.runs - outcome.existing - len(outcome.failed)
     parts = [f"{counted(outcome.runs, 'run')}: {done:,} made", f"{outcome.existing:,} already done"]
     echo(", ".join([*parts, f"{len(outcome.failed):,} failed"]))
-    show_results(tables, repeat, all_tables=shown.all_tables)
+    show_results(table, repeat, all_tables=shown.all_tables)
     echo(f"\nTables: {shown.out / 'tables'}")
     echo(f"Report: {page or f'cpsched report {shlex.quote(str(shown.out))} makes one'}")

@@ -239,13 +239,13 @@ def as_data(starts: JobStarts, evaluations: list[Evaluation]) -> dict[str, objec
 def _print(fitted: Fitted, starts: JobStarts, evaluations: list[Evaluation]) -> None:
     from cpsched.cli.heading import width
     from cpsched.report.accuracy_tables import by_class, distributions, overall, used
+    from cpsched.report.terminal import view_text
 
     echo(heading(fitted, starts, evaluations[0]))
     for note in trained_on_these_jobs(fitted, evaluations):
         echo(note)
-    tables = (overall(evaluations), by_class(evaluations), distributions(evaluations))
-    for table in (*tables, *used(evaluations)):
-        if table is None:
-            continue
-        echo("")
-        echo(table.text(width=width()))
+    views = (overall(evaluations), by_class(evaluations), distributions(evaluations))
+    for view in (*views, *used(evaluations)):
+        if view is not None:
+            echo(f"\n{view.title}\n" if view.title else "")
+            echo(view_text(view, width()))

@@ -104,7 +104,7 @@ def _convert_parts(
         ]
         print_json("log", {"split": column, "files": files, "lost": notes, **as_data(jobs)})
         return
-    echo(table_of(parts).text(width()))
+    echo(table_of(parts, width()))
 
 
 def _say_written(target: Path, jobs: Workload, lost: Iterable[str], *, as_json: bool) -> None:

@@ -12,7 +12,7 @@ from cpsched.errors import ConfigError
 from cpsched.model.workload import LABEL_COLUMNS, SET_ASIDE
 from cpsched.study.folder import plain
 from cpsched.util.atomic_files import check_new_file
-from cpsched.util.tables import Column, Table
+from cpsched.util.terminal import table_text
 from cpsched.util.words import brief, counted
 
 if TYPE_CHECKING:
@@ -143,14 +143,14 @@ def notes_of(workload: Workload, parts: Sequence[Part]) -> list[str]:
     return notes
 
 
-def table_of(parts: Sequence[Part]) -> Table:
-    """Return value, file and number of jobs of each part."""
-    values = ("(no value)" if part.value is None else brief(part.value) for part in parts)
-    return Table(
-        "",
-        (
-            Column("value", "", tuple(values)),
-            Column("file", "", tuple(brief(str(part.file), 1000) for part in parts)),
-            Column("jobs", "", tuple(len(part.rows) for part in parts)),
-        ),
-    )
+def table_of(parts: Sequence[Part], width: int) -> str:
+    """Return value, file and number of jobs of each part as a table."""
+    rows = [
+        [
+            "(no value)" if part.value is None else brief(part.value),
+            brief(str(part.file), 1000),
+            f"{len(part.rows):,}",
+        ]
+        for part in parts
+    ]
+    return table_text(["value", "file", "jobs"], rows, width=width, names=2)

@@ -23,7 +23,7 @@ def show_negotiation(file: Path, transaction: int | None = None, *, as_json: boo
     """
     from cpsched.cli.heading import width
     from cpsched.papers.dn_dbes.record import read
-    from cpsched.util.tables import Column, Table
+    from cpsched.util.terminal import table_text
     from cpsched.util.words import seconds
 
     transactions = read(file)
@@ -32,11 +32,9 @@ def show_negotiation(file: Path, transaction: int | None = None, *, as_json: boo
         if as_json:
             print_json("negotiation", {"transactions": rows})
             return
-        columns = (
-            Column(name.replace("_", " "), "", tuple(row[name] for row in rows))
-            for name in _outcome(0, [])
-        )
-        echo(Table("Transactions:", tuple(columns)).text(width=width()))
+        headers = [name.replace("_", " ") for name in _outcome(0, [])]
+        cells = [[f"{number:,}" for number in row.values()] for row in rows]
+        echo(f"Transactions:\n\n{table_text(headers, cells, width=width(), names=0)}")
         return
     if transaction not in transactions:
         numbers = transactions or {0: []}

@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from dataclasses import asdict, replace
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
@@ -17,103 +16,120 @@ from cpsched.cli.heading import left_out, say, width
 from cpsched.cli.output import echo, escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
+    from cpsched.report.results_table import ResultsTable
+    from cpsched.report.views import View
     from cpsched.study.results import RunResult
-    from cpsched.study.tables import Tables
-    from cpsched.util.tables import Table
 
-#: Of ``run.json``, in JSON.
-_SAID = ("allocator", "decisions", "predictions", "provenance")
+#: Keys of ``run.json`` in JSON.
+_OF_RUNS = ("allocator", "decisions", "predictions", "provenance")
 
 
 def show_results(
-    tables: Tables, repeat: str, *, all_tables: bool, place: bool = True, praise: bool = True
+    table: ResultsTable,
+    repeat: str,
+    *,
+    all_tables: bool,
+    with_case: bool = True,
+    with_record: bool = True,
 ) -> None:
     """
-    Print what came of runs: what they leave out, the leading figures, and the finding.
+    Print the results of runs: the leading metrics, what became of jobs, and the finding.
 
     Parameters
     ----------
     repeat
         What the user adds for repetitions.
     all_tables
-        Whether to print all other tables too: who gains and who loses, and all figures.
-    place
+        Whether to print all metrics and all groups of jobs too.
+    with_case
         Whether to name workload and system above the table, with what they leave out.
-    praise
-        Whether to print the finding.
+    with_record
+        Whether to compare with the waits that the log records.
     """
-    from cpsched.report.leading_rows import leading, leading_text
-    from cpsched.report.never_started import never_started
-    from cpsched.report.outcomes import load_lines, outcome_lines
-    from cpsched.report.readable import readable
-    from cpsched.report.record import reproduced
-    from cpsched.report.sentences import conclusions
+    from cpsched.report.outcomes import load_lines, never_started, outcome_lines
+    from cpsched.report.record import validation_lines
+    from cpsched.report.terminal import results_text
 
-    for line in _notes(tables):
+    for line in _notes(table):
         say(line)
-    _show_overview(tables)
-    first = {run.case: run for run in reversed(tables.results.runs)}
-    scenarios = tables.results.by_group
-    for found in leading(tables):
-        run = first[found.place]
-        if place:
-            echo(f"\n{found.place}")
-            for line in left_out(run.path):
+    for case in table.cases:
+        if with_case:
+            echo(f"\n{case}")
+            for line in left_out(table.repetitions[table.cases[case][0]][0].path):
                 say(line)
-        # Reasons and counts of what is left out stand above where they are the same in all runs.
-        above = ("rejected", "set_aside")
-        for line in (
-            *never_started(tables, found.place),
-            *reproduced(tables, found.place),
-        ):
-            say(line)
-        for line in (
-            *outcome_lines(tables, found.place, without=above, never=("never_started",)),
-            *load_lines(tables, found.place),
-        ):
-            echo("\n".join(wrap(line, width(), subsequent_indent="  ", break_on_hyphens=False)))
-        if (when := tables.results.measure_from) is not None:
-            say(f"the table is of whole runs, sentences of the jobs submitted from {when} on")
         # Escaped already, apart from the colours of a terminal.
-        typer.echo(f"\n{leading_text(found, width(), scenarios=scenarios, colour=_in_colour())}")
+        typer.echo(f"\n{results_text(table, case, width(), colour=_in_colour())}")
+        # Reasons and counts of what is left out stand above where they are the same in all runs.
+        _wrapped(never_started(table, case))
+        _wrapped(
+            outcome_lines(table, case, without=("rejected", "set_aside"), never=("never_started",))
+        )
+        _wrapped(load_lines(table, case))
+        if (start := table.study.measure_from) is not None:
+            say(f"The table is of whole runs, the finding of the jobs submitted from {start} on.")
     if all_tables:
-        titled_tables = readable(tables)
-        names = ("gains", "summary", "sizes")
-        for titled in (table for name in names for table in titled_tables[name]):
-            echo(f"\n{titled.place}: {titled.title}\n\n{titled.table.in_words().text(width())}")
-        for table in _of_first_runs(tables):
-            echo(f"\n{table.in_words().text(width())}")
-    if praise:
-        _show_finding(conclusions(tables, repeat))
+        _show_all(table)
+    else:
+        _show_views(_across(table))
+    _show_finding(table, repeat)
+    if with_record:
+        _wrapped(line for case in table.cases for line in validation_lines(table, case))
 
 
-def _show_finding(sentences: Sequence[str]) -> None:
-    if sentences:
+def _wrapped(lines: Iterable[str]) -> None:
+    for line in lines:
+        echo("\n".join(wrap(line, width(), subsequent_indent="  ", break_on_hyphens=False)))
+
+
+def _show_finding(table: ResultsTable, repeat: str) -> None:
+    from cpsched.report import across_logs
+    from cpsched.report.findings import conclusions, findings, group_lines
+
+    lines = [
+        *across_logs.sentences(across_logs.across_logs(table)),
+        *conclusions(table, repeat),
+        *(line for finding in findings(table, repeat) for line in group_lines(table, finding.run)),
+    ]
+    if lines:
         echo("")
-    for line in sentences:
+    for line in lines:
         say(line)
 
 
-def _show_overview(tables: Tables) -> None:
-    from cpsched.report.overview import overview
+def _show_all(table: ResultsTable) -> None:
+    from cpsched.report import views
 
-    for table in overview(tables).tables:
-        say(f"\n{table.caption}")
-        echo(f"\n{replace(table, caption='').text(width())}")
+    for _, of_case in views.documents(table):
+        _show_views(view for view in of_case if view.title != "leading metrics")
+    _show_views(_of_first_runs(table))
+
+
+def _across(table: ResultsTable) -> Iterator[View]:
+    from cpsched.report.views import over_logs
+
+    yield from over_logs(table)
+
+
+def _show_views(views: Iterable[View]) -> None:
+    from cpsched.report.terminal import view_text
+
+    for view in views:
+        title = f"{view.case}: {view.title}" if view.case else view.title
+        echo(f"\n{title[:1].upper()}{title[1:]}\n\n{view_text(view, width())}")
 
 
 def _in_colour() -> bool:
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
 
 
-def _notes(tables: Tables) -> Iterator[str]:
-    """Give notes on how to read a comparison."""
+def _notes(table: ResultsTable) -> Iterator[str]:
+    """Yield notes on how to read a comparison."""
     from cpsched.report.decisions import solver_notes
     from cpsched.study.allocators import mixed_allocators
 
-    runs = tables.results.runs
+    runs = table.study.runs
     seen = {(r.workload, r.predictor, r.not_a_forecast) for r in runs if r.not_a_forecast}
     for workload, predictor, note in sorted(seen):
         yield f"not a forecast on {escaped(workload)}: {escaped(predictor)} {note}"
@@ -123,20 +139,20 @@ def _notes(tables: Tables) -> Iterator[str]:
         yield mixed
 
 
-def _of_first_runs(tables: Tables) -> Iterator[Table]:
-    """Give tables on decisions, for the first repetitions."""
-    from cpsched.report.decisions import count_table, decision_table
+def _of_first_runs(table: ResultsTable) -> Iterator[View]:
+    """Yield tables on decisions, for the first repetitions."""
+    from cpsched.report.decisions import count_view, decision_view
 
-    first = {run.key: run for run in reversed(tables.results.runs)}
-    runs = [(run, _about(run)) for run in reversed(first.values())]
-    table = decision_table([(*run.configuration, a["decisions"], run.timing) for run, a in runs])
-    if table is not None:
-        yield table
-    for run, about in runs:
+    first = {key: of[0] for key, of in table.repetitions.items()}
+    about = {key: _about(run) for key, run in first.items()}
+    rows = [(table.name(key), about[key]["decisions"], run.timing) for key, run in first.items()]
+    if (view := decision_view(rows)) is not None:
+        yield view
+    for key, run in first.items():
         title = f"Answers of {run.predictor} for {run.dispatcher}:"
-        counts = count_table(title, about["predictions"], run.counts["simulated"])
-        if counts is not None:
-            yield counts
+        jobs = int(run.values["simulated"] or 0)
+        if (view := count_view(title, about[key]["predictions"], jobs)) is not None:
+            yield view
 
 
 def _about(run: RunResult, name: str = "run.json") -> dict[str, Any]:
@@ -144,7 +160,7 @@ def _about(run: RunResult, name: str = "run.json") -> dict[str, Any]:
     return about
 
 
-def results_as_data(tables: Tables, *, kept: bool = True) -> dict[str, Any]:
+def results_as_data(table: ResultsTable, *, kept: bool = True) -> dict[str, Any]:
     """
     Return results of runs as data for programs.
 
@@ -153,28 +169,26 @@ def results_as_data(tables: Tables, *, kept: bool = True) -> dict[str, Any]:
     kept
         Whether the runs' folders are kept.
     """
-    from cpsched.report.leading_rows import leading
-    from cpsched.report.never_started import never_started
-    from cpsched.report.outcomes import loads
-    from cpsched.report.overview import overview
-    from cpsched.report.record import reproduced
-    from cpsched.report.sentences import conclusions
+    from cpsched.report.across_logs import across_logs
+    from cpsched.report.findings import conclusions
+    from cpsched.report.outcomes import loads, never_started
+    from cpsched.report.record import validation_lines
 
-    told = leading(tables)
+    cases = list(table.cases)
     return {
-        "reproduced": [line for one in told for line in reproduced(tables, one.place)],
-        "never_started": [line for one in told for line in never_started(tables, one.place)],
-        "record": tables.record.rows(),
-        "outcomes": tables.outcomes.rows(),
+        "finding": conclusions(table),
+        "results": table.as_rows(),
+        "outcomes": list(table.outcomes()),
         "offered_load": [
-            {"place": one.place, "of": load.runs, "load": dict(load.shares)}
-            for one in told
-            for load in loads(tables, one.place)
+            {"case": case, "runs": runs, "load": load}
+            for case in cases
+            for runs, load in loads(table, case).items()
         ],
-        "leading": [asdict(found) for found in told],
-        "over_all_logs": overview(tables).data,
-        "finding": conclusions(tables),
-        "runs": [_run_as_data(run, kept=kept) for run in tables.results.runs],
+        "never_started": [line for case in cases for line in never_started(table, case)],
+        "validation": [line for case in cases for line in validation_lines(table, case)],
+        "record": list(table.record),
+        "across_logs": [entry.as_data() for entry in across_logs(table)],
+        "runs": [_run_as_data(run, kept=kept) for run in table.study.runs],
     }
 
 
@@ -186,7 +200,7 @@ def _run_as_data(run: RunResult, *, kept: bool) -> dict[str, Any]:
         "predictor_spec": about["predictor"],
         "seed": run.seed,
         "folder": str(run.path) if kept else None,
-        **{key: about[key] for key in _SAID},
+        **{key: about[key] for key in _OF_RUNS},
         "timing": dict(run.timing),
         "summary": _about(run, "metrics.json"),
     }

@@ -30,10 +30,11 @@ from cpsched.errors import ConfigError, InfeasibleRequestError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from cpsched.model.workload import Workload
+    from cpsched.report.results_table import ResultsTable
     from cpsched.simulation.observers import RunObserver
     from cpsched.simulation.simulate import Checkpoint
     from cpsched.study.campaign import CampaignOutcome
-    from cpsched.study.tables import Tables
     from cpsched.study.task import RunTask
     from cpsched.systems.mapping import Fitted
 
@@ -74,7 +75,8 @@ def command(
     as_json: AsJson = False,
 ) -> None:
     """Simulate a job log under one or more dispatchers and print what would have happened."""
-    from cpsched.study import carry_out, make_tables
+    from cpsched.report import load_results
+    from cpsched.study import carry_out
     from cpsched.study.inputs import prepare
     from cpsched.study.task import tasks_of
 
@@ -108,8 +110,8 @@ def command(
         _check_was_observed(observers, outcome)
         complain_about(outcome, kept=out is not None)
         if outcome.folders:
-            tables = make_tables(folder, workload=fitted.workload)
-            _print(tables, tasks, fitted, out, as_json=as_json, all_tables=all_tables)
+            table = load_results(folder, workload=fitted.workload)
+            _print(table, tasks, fitted, out, as_json=as_json, all_tables=all_tables)
     if outcome.existing and not as_json:
         echo(f"\nAlready done: {outcome.existing:,} of {outcome.runs:,}; --force repeats them")
     if outcome.failed:
@@ -205,7 +207,7 @@ def _formats(names: Sequence[str], out: Path | None) -> list[str]:
 
 
 def _print(
-    tables: Tables,
+    table: ResultsTable,
     tasks: Sequence[RunTask],
     fitted: Fitted,
     out: Path | None,
@@ -215,21 +217,39 @@ def _print(
 ) -> None:
     from cpsched.cli.heading import heading, not_simulated, say
     from cpsched.cli.results import results_as_data, show_results
-    from cpsched.report.sentences import without_effect
     from cpsched.study.policies import assumed_of
 
     if as_json:
-        print_json("results", results_as_data(tables, kept=out is not None))
+        print_json("results", results_as_data(table, kept=out is not None))
         return
     echo(heading(fitted.workload, fitted.system))
     for line in not_simulated(fitted.workload, dict(fitted.rejected)):
         say(line)
     for spec in dict.fromkeys(task.dispatcher for task in tasks):
-        idle = without_effect(spec, fitted.workload)
+        idle = _without_effect(spec, fitted.workload)
         for line in ([] if idle is None else [idle]) + assumed_of(fitted, spec):
             say(line)
-    show_results(tables, "cpsched compare --repeat 5", all_tables=all_tables, place=False)
+    show_results(table, "cpsched compare --repeat 5", all_tables=all_tables, with_case=False)
     if out is not None:
         echo("\nRuns:")
-        for run in tables.results.runs:
+        for run in table.study.runs:
             echo(f"  {out / 'runs' / run.folder}")
+
+
+def _without_effect(dispatcher: str, workload: Workload) -> str | None:
+    """Return a line if the log has no jobs for which this dispatcher is special; else None."""
+    from cpsched.util.spec import build
+    from cpsched.util.types import JobType
+
+    setting = build("dispatchers", dispatcher).works_with
+    has_jobs = {
+        "restarts": bool(workload.restartable.any()),
+        "malleable": bool((workload.job_type != JobType.RIGID).any()),
+    }
+    if has_jobs.get(setting, True):
+        return None
+    what = "may be restarted" if setting == "restarts" else "may change its size"
+    return (
+        f"no job of {workload.title} {what}, but {dispatcher} is for such jobs: --{setting} makes"
+        " a share of the jobs so"
+    )

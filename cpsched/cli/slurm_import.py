@@ -10,6 +10,7 @@ import typer
 from cpsched.cli.options import AsJson, Force
 from cpsched.cli.output import counted, echo, escaped, print_json
 from cpsched.cli.progress import reading
+from cpsched.util.words import percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -135,24 +136,26 @@ def _read(site: ImportedSite) -> str:
 
 def _not_modelled(touched: AffectedLog) -> str:
     from cpsched.cli.heading import width
-    from cpsched.util.tables import Column, Table
+    from cpsched.util.terminal import table_text
 
     if not touched.gaps:
         return "Nothing that is known not to be modelled was found in the files."
-    columns = [
-        Column("not modelled", "", tuple(escaped(gap.name) for gap in touched.gaps)),
-        Column("simulated instead", "", tuple(gap.instead for gap in touched.gaps)),
+    shares = _SHARES.items() if touched.total.jobs else ()
+    totals = {header: name for header, name in shares if getattr(touched.total, name)}
+    rows = [
+        [escaped(gap.name), gap.instead, *(_share(gap, touched, name) for name in totals.values())]
+        for gap in touched.gaps
     ]
-    for header, name in _SHARES.items() if touched.total.jobs else ():
-        if whole := getattr(touched.total, name):
-            shares = tuple(_share(gap, getattr(gap, name), whole) for gap in touched.gaps)
-            columns.append(Column(header, "%", shares, 1))
-    return Table("", tuple(columns)).text(width=width())
+    headers = ["not modelled", "simulated instead", *totals]
+    return table_text(headers, rows, width=width(), names=2)
 
 
-def _share(gap: Gap, part: int, whole: int) -> float | None:
-    """Return a share in percent; None if the log does not show it."""
-    return None if gap.touches is None else 100 * part / whole
+def _share(gap: Gap, touched: AffectedLog, name: str) -> str:
+    """Return a share of the log; ``-`` if the log does not show it."""
+    if gap.touches is None:
+        return "-"
+    share: float = getattr(gap, name) / getattr(touched.total, name)
+    return percent(share, 1)
 
 
 def _notes(site: ImportedSite, touched: AffectedLog) -> Iterator[str]:

@@ -36,7 +36,7 @@ def _table(plan: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of a plan as a table."""
     from cpsched.cli.heading import width
     from cpsched.util.node_lists import compress
-    from cpsched.util.tables import Column, Table
+    from cpsched.util.terminal import table_text
     from cpsched.util.words import duration
 
     jobs, now = plan["jobs"], plan["now"]
@@ -61,6 +61,5 @@ def _table(plan: Mapping[str, Any]) -> Iterator[str]:
         "why not": lambda job: job["why"],
     }
     if jobs:
-        cells = {head: tuple(escaped(text(job)) for job in jobs) for head, text in columns.items()}
-        table = Table("", tuple(Column(head, "", texts) for head, texts in cells.items()))
-        yield table.text(width=width())
+        rows = [[escaped(text(job)) for text in columns.values()] for job in jobs]
+        yield table_text(list(columns), rows, width=width(), names=len(columns))

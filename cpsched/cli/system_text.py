@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cpsched.model.system import Queue, System
-    from cpsched.util.tables import Table
 
 #: What becomes of the memory that jobs ask for.
 _MEMORY = {"requested": "has to be free", "ignored": "is ignored"}
@@ -31,45 +30,41 @@ def _parts(system: System, width: int) -> Iterator[str]:
         for kind, total in kinds
     ]
     yield f"{escaped(system.title)}: {counted(system.num_nodes, 'node')}, {', '.join(held)}"
-    yield _nodes(system).text(width)
+    yield _nodes(system, width)
     if system.queues:
-        yield _queues(list(system.queues.values())).text(width)
+        yield _queues(list(system.queues.values()), width)
     yield "\n".join(f"{name:<11} {words}" for name, words in _rules(system))
 
 
-def _nodes(system: System) -> Table:
-    """Return what each node of a group holds."""
+def _nodes(system: System, width: int) -> str:
+    """Return what each node of a group has."""
     from cpsched.util.node_lists import fold
-    from cpsched.util.tables import Column, Table
 
     lists = [fold(system.node_names, [(at, 1) for at in nodes]) for _, nodes in system.kinds()]
-    group, *held = system.kinds_table().columns
-    names = Column("names", "", tuple(brief(text, _MOST) for text in lists))
-    return Table("What each node of a group holds:", (group, names, *held))
+    return system.kinds_text(width, [brief(text, _MOST) for text in lists])
 
 
-def _queues(queues: list[Queue]) -> Table:
-    """Return the queues, with what at least one of them says."""
-    from cpsched.util.tables import Column, Table
+def _queues(queues: list[Queue], width: int) -> str:
+    """Return the queues, with the limits that at least one of them has."""
+    from cpsched.util.terminal import table_text
+    from cpsched.util.words import duration
 
-    times = {
-        "longest time": [one.max_time for one in queues],
-        "if none is asked": [one.default_time for one in queues],
-        "expected wait": [one.expected_wait for one in queues],
+    limits = {
+        "longest time": [queue.max_time for queue in queues],
+        "default time": [queue.default_time for queue in queues],
+        "expected wait": [queue.expected_wait for queue in queues],
     }
-    groups = tuple(escaped(",".join(one.groups)) or "all" for one in queues)
-    return Table(
-        "Queues:",
-        (
-            Column("queue", "", tuple(brief(one.name) for one in queues)),
-            Column("node groups", "", groups),
-            *(
-                Column(header, "s", tuple(seconds)).in_words()
-                for header, seconds in times.items()
-                if any(one is not None for one in seconds)
-            ),
-        ),
-    )
+    known = {header: of for header, of in limits.items() if any(time is not None for time in of)}
+    rows = [
+        [
+            brief(queue.name),
+            escaped(",".join(queue.groups)) or "all",
+            *("-" if (time := of[at]) is None else duration(time) for of in known.values()),
+        ]
+        for at, queue in enumerate(queues)
+    ]
+    table = table_text(["queue", "node groups", *known], rows, width=width, names=2)
+    return f"Queues:\n\n{table}"
 
 
 def _rules(system: System) -> Iterator[tuple[str, str]]:

@@ -75,10 +75,11 @@ def train_command(
 def _print(fitted: Fitted, starts: JobStarts, training: Training, out: Path) -> None:
     from cpsched.cli.heading import width
     from cpsched.report.accuracy_tables import overall
+    from cpsched.report.terminal import view_text
 
     echo(heading(fitted, starts, training.evaluation))
     echo("")
-    echo(overall([training.evaluation]).text(width=width()))
+    echo(view_text(overall([training.evaluation]), width()))
     echo("")
     # A file that is called like a predictor is not meant by its bare name.
     named = out.name in registry.names("predictors") and out.name == str(out)

@@ -18,9 +18,9 @@ from cpsched.errors import CpschedError, RunError
 
 if TYPE_CHECKING:
     from cpsched.model.workload import Workload
+    from cpsched.report.results_table import ResultsTable
     from cpsched.study.inferred_system import InferredSystem
     from cpsched.study.study import Study
-    from cpsched.study.tables import Tables
 
 #: What is compared, by names for people; the first is what others are compared with.
 POLICIES = {
@@ -139,43 +139,39 @@ def carry_out_and_say(study: Study, folder: Path, jobs: int, *, as_json: bool) -
     from cpsched.cli.heading import say
     from cpsched.cli.progress import study_bars
     from cpsched.cli.results import results_as_data, show_results
+    from cpsched.report import load_results
+    from cpsched.report.findings import findings, group_lines
     from cpsched.report.record import misfit
-    from cpsched.report.sentences import findings
-    from cpsched.study import carry_out, make_tables
-    from cpsched.study.wait_changes import wait_changes
+    from cpsched.study import carry_out
 
     with study_bars() as display:
         outcome = carry_out(study, folder, jobs=jobs, display=display)
     if outcome.failed:
         raise RunError(outcome.failed[0].error)
-    tables = make_tables(folder)
+    tables = load_results(folder)
     nearest = reproducing(tables)
-    groups = [
-        line for one in findings(tables) for line in wait_changes(tables, one.place, one.about)
-    ]
-    unfit = bool(misfit(tables.results.runs[0]))
+    groups = [line for one in findings(tables) for line in group_lines(tables, one.run)]
+    unfit = bool(misfit(tables.study.runs[0]))
     if as_json:
         told = {"groups": groups, "fits": not unfit, "nearest": nearest}
         return {**results_as_data(tables, kept=False), **told}
-    show_results(tables, "", all_tables=False, praise=not unfit)
-    for line in () if unfit else groups:
-        say(line)
+    show_results(tables, "", all_tables=False)
     if nearest and not unfit:
         say(
             f"{nearest} reproduces the recorded waits, EASY does not: if that is what runs there,"
             " compare with it instead."
         )
-    return {"nearest": nearest, "record": tables.record.rows()}
+    return {"nearest": nearest, "record": list(tables.record)}
 
 
-def reproducing(tables: Tables) -> str:
+def reproducing(tables: ResultsTable) -> str:
     """Return the policy that is nearest to the recorded waits if EASY is not; else ''."""
     from cpsched.metrics.validation import wait_pairs
     from cpsched.study import load_run
 
-    if all(row["reproduced"] != "not" for row in tables.record.rows() if row["kind"] == "all"):
+    if all(row["reproduced"] != "not" for row in tables.record if row["kind"] == "all"):
         return ""
-    first = {run.dispatcher: run.path for run in reversed(tables.results.runs)}
+    first = {run.dispatcher: run.path for run in reversed(tables.study.runs)}
     near = {}
     for name, path in first.items():
         schedule = load_run(path).schedule

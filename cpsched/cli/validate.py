@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from cpsched.metrics.validation import WaitErrors
     from cpsched.study.validation.errors import Validation
     from cpsched.study.validation.validate import ValidationResult
-    from cpsched.util.tables import Table
 
 #: How many groups of a kind a table shows.
 _MOST = 8
@@ -117,7 +116,7 @@ def _lines(checked: ValidationResult) -> Iterator[str]:
     yield ""
     yield from map(escaped, statement(whole, checked.repeats))
     yield ""
-    yield _groups(whole).text(width=width())
+    yield _groups(whole)
     there = Counter(kind for kind, _, _ in whole.groups)
     if cut := [f"{kind} ({of})" for kind, of in there.items() if of > _MOST]:
         yield f"Shown are the {_MOST} largest groups of {', '.join(cut)}; validation.json has all."
@@ -125,8 +124,10 @@ def _lines(checked: ValidationResult) -> Iterator[str]:
     yield f"From a decision to a start: {checked.lag} s, the median of jobs that start at once."
 
 
-def _groups(whole: Validation) -> Table:
-    from cpsched.util.tables import Column, Table
+def _groups(whole: Validation) -> str:
+    """Return the errors of each group of jobs as a table."""
+    from cpsched.util.terminal import table_text
+    from cpsched.util.words import percent
 
     shown: dict[str, int] = {}
     rows: list[tuple[str, str, WaitErrors]] = [("all", "all", whole.overall)]
@@ -135,26 +136,18 @@ def _groups(whole: Validation) -> Table:
         if shown[kind] <= _MOST:
             rows.append((kind, name, one))
 
-    def times(header: str, name: str) -> Column:
-        seconds = tuple(float(getattr(one, name)) for _, _, one in rows)
-        return Column(header, "", tuple(duration(round(one)) for one in seconds), sorted_by=seconds)
-
-    shares = zip(*(one.within for _, _, one in rows), strict=True)
-    named = ("within 1 min", "within 10 min", "within 1 h")
-    return Table(
-        "",
-        (
-            Column("kind", "", tuple(kind for kind, _, _ in rows)),
-            Column("group", "", tuple(name for _, name, _ in rows)),
-            Column("jobs", "", tuple(one.jobs for _, _, one in rows)),
-            times("recorded mean wait", "recorded"),
-            times("simulated mean wait", "simulated"),
-            times("median error", "median_error"),
-            times("p90 error", "p90_error"),
-            *(
-                Column(header, "%", tuple(100 * share for share in of), 1)
-                for header, of in zip(named, shares, strict=True)
-            ),
-            Column("rank correlation", "", tuple(one.rank for _, _, one in rows), 2),
-        ),
-    )
+    headers = [
+        *("kind", "group", "jobs", "recorded mean wait", "simulated mean wait", "median error"),
+        *("p90 error", "within 1 min", "within 10 min", "within 1 h", "rank correlation"),
+    ]
+    times = ("recorded", "simulated", "median_error", "p90_error")
+    cells = [
+        [
+            *(kind, escaped(name), f"{errors.jobs:,}"),
+            *(duration(round(getattr(errors, time))) for time in times),
+            *(percent(share, 1) for share in errors.within),
+            "-" if errors.rank is None else f"{errors.rank:.2f}",
+        ]
+        for kind, name, errors in rows
+    ]
+    return table_text(headers, cells, width=width(), names=2)

@@ -10,7 +10,7 @@ import numpy as np
 
 from cpsched.forecast.replay import OURS, TRIVIAL
 from cpsched.forecast.scores import ALPHA, crps, interval_score, ratio_interval
-from cpsched.util.tables import Column, Table
+from cpsched.util.terminal import table_text
 from cpsched.util.words import counted, duration
 
 if TYPE_CHECKING:
@@ -120,23 +120,21 @@ def as_data(replay: ForecastReplay, all_scores: list[ForecasterScores]) -> dict[
 
 def text(replay: ForecastReplay, all_scores: list[ForecasterScores], width: int) -> str:
     """Return what was found as lines, without a newline at the end."""
-    return "\n".join([_table(all_scores).text(width), "", *_sentences(replay, all_scores, width)])
+    return "\n".join([_table(all_scores, width), "", *_sentences(replay, all_scores, width)])
 
 
-def _table(all_scores: list[ForecasterScores]) -> Table:
-    columns = [
-        Column("forecaster", "", tuple(of.forecaster for of in all_scores)),
-        Column("forecasts", "", tuple(of.forecasts for of in all_scores)),
-        Column("coverage", "", tuple(f"{of.coverage:.0%}" for of in all_scores)),
-        Column("mean width", "", tuple(duration(round(of.width_s)) for of in all_scores)),
+def _table(all_scores: list[ForecasterScores], width: int) -> str:
+    headers = ["forecaster", "forecasts", "coverage", "mean width"]
+    rows = [
+        [of.forecaster, f"{of.forecasts:,}", f"{of.coverage:.0%}", duration(round(of.width_s))]
+        for of in all_scores
     ]
     for key, head in SCORES.items():
-        scores = [getattr(of, key) for of in all_scores]
-        columns += [
-            Column(head, "", tuple(duration(round(score.mean_s)) for score in scores)),
-            Column("", "", tuple(_ratio(score) for score in scores), joined=True),
-        ]
-    return Table("", tuple(columns))
+        headers += [head, "ratio"]
+        for row, of in zip(rows, all_scores, strict=True):
+            score = getattr(of, key)
+            row += [duration(round(score.mean_s)), _ratio(score)]
+    return table_text(headers, rows, width=width)
 
 
 def _ratio(score: Score) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from cpsched.util.tables import Column, Table
+from cpsched.util.terminal import table_text
 from cpsched.util.words import brief, clock, counted, duration, percent
 
 if TYPE_CHECKING:
@@ -97,8 +97,8 @@ def _single_job(answer: QueueForecast, width: int) -> Iterator[str]:
 
 def _table(columns: Mapping[str, Iterable[str]], width: int) -> list[str]:
     """Return the lines of a table of texts."""
-    shown = tuple(Column(head, "", tuple(texts)) for head, texts in columns.items())
-    return Table("", shown).text(width).splitlines()
+    rows = list(zip(*columns.values(), strict=True))
+    return table_text(list(columns), rows, width=width, names=len(columns)).splitlines()
 
 
 def summary(answer: QueueForecast) -> str:

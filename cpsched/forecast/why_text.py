@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from cpsched.dispatch.contract import WaitReason
 from cpsched.forecast.explanation import JobState
-from cpsched.util.tables import Column, Table
+from cpsched.util.terminal import table_text
 from cpsched.util.types import NO_TIME_LIMIT
 from cpsched.util.words import (
     amounts,
@@ -124,7 +124,7 @@ def _request(job: JobRequest) -> str:
 
 def _waiting(about: Explanation, waiting: WaitCause, width: int) -> Iterator[str]:
     yield ""
-    yield from _resources(waiting.room).text(width).splitlines()
+    yield from _resources(waiting.room, width).splitlines()
     yield ""
     yield from labelled("fits now", _free_capacity(waiting.room), width)
     yield from _jobs("start now", waiting.before, width)
@@ -153,32 +153,21 @@ def _from_now(about: Explanation, time: int) -> str:
     return f"{clock(time, about.epoch)}, in {duration(ahead)}"
 
 
-def _resources(capacity: FreeCapacity) -> Table:
-    kinds = capacity.resources
-    return Table(
-        "",
-        (
-            Column("resource", "", tuple(kind.resource for kind in kinds)),
-            _shown("needed", kinds, [kind.demand for kind in kinds]),
-            _shown("free", kinds, [kind.free for kind in kinds]),
-            _shown("usable", kinds, [kind.eligible for kind in kinds]),
-            _shown("total", kinds, [kind.capacity for kind in kinds]),
-            Column(
-                "units",
-                f"of {capacity.units + capacity.short:,}",
-                tuple(kind.units for kind in kinds),
-            ),
-        ),
-    )
+def _resources(capacity: FreeCapacity, width: int) -> str:
+    def amount(kind: Demand, number: int) -> str:
+        return memory(number) if kind.resource == "mem" else f"{number:,}"
 
-
-def _shown(header: str, kinds: Sequence[Demand], amounts: list[int]) -> Column:
-    """Return a column of amounts, memory in GB."""
-    cells = tuple(
-        memory(n) if kind.resource == "mem" else f"{n:,}"
-        for kind, n in zip(kinds, amounts, strict=True)
-    )
-    return Column(header, "", cells, sorted_by=tuple(amounts))
+    rows = [
+        [
+            kind.resource,
+            *(amount(kind, n) for n in (kind.demand, kind.free, kind.eligible, kind.capacity)),
+            f"{kind.units:,}",
+        ]
+        for kind in capacity.resources
+    ]
+    tasks = f"tasks of {capacity.units + capacity.short:,}"
+    headers = ["resource", "needed", "free", "usable", "total", tasks]
+    return table_text(headers, rows, width=width)
 
 
 def _free_capacity(capacity: FreeCapacity) -> str:

@@ -11,6 +11,7 @@ import json
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
+from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +19,11 @@ import numpy as np
 
 from cpsched.model.arrays import immutable
 from cpsched.model.topology import Topology
-from cpsched.util.tables import Column, Table
+from cpsched.util.terminal import table_text
 from cpsched.util.words import brief, counted, memory
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from cpsched.util.types import IntArray
 
@@ -201,7 +202,7 @@ class System:
 
     def _repr_html_(self) -> str:
         """Return what the nodes of each group hold, for notebooks."""
-        return self.kinds_table().html()
+        return f"<pre>{escape(self.kinds_text())}</pre>"
 
     def kinds(self) -> list[tuple[str, list[int]]]:
         """Return the nodes of each group that hold the same: the group, and their indices."""
@@ -211,18 +212,31 @@ class System:
             nodes_of.setdefault(kind, []).append(node)
         return [(group, nodes) for (group, _), nodes in nodes_of.items()]
 
-    def kinds_table(self) -> Table:
-        """Return what each node of a group holds, as a table for people."""
-        kinds = self.kinds()
-        amounts = self.capacity[[nodes[0] for _, nodes in kinds]].T.tolist()
-        columns = [
-            Column(kind, "", tuple(map(memory, per_node) if kind == "mem" else per_node))
-            for kind, per_node in zip(self.resources, amounts, strict=True)
-        ]
-        groups = Column("group", "", tuple(brief(group) for group, _ in kinds))
-        numbers = Column("nodes", "", tuple(len(nodes) for _, nodes in kinds))
-        caption = f"{brief(self.title or self.name)}: what each node of a group holds"
-        return Table(caption, (groups, numbers, *columns))
+    def kinds_text(self, width: int = 120, names: Sequence[str] = ()) -> str:
+        """
+        Return what each node of a group has, as a table for people.
+
+        Parameters
+        ----------
+        width
+            Characters of a line, at most.
+        names
+            Names of the nodes of each group; empty: their number.
+        """
+        rows = []
+        for at, (group, nodes) in enumerate(self.kinds()):
+            amounts = zip(self.resources, self.capacity[nodes[0]].tolist(), strict=True)
+            rows.append(
+                [
+                    brief(group),
+                    names[at] if names else f"{len(nodes):,}",
+                    *(memory(per_node) if kind == "mem" else f"{per_node:,}"
+                      for kind, per_node in amounts),
+                ]
+            )  # fmt: skip
+        headers = ["group", "names" if names else "nodes", *self.resources]
+        text = table_text(headers, rows, width=width, names=2 if names else 1)
+        return f"{brief(self.title or self.name)}: resources of each node of a group\n\n{text}"
 
     def copy(self) -> System:
         """Return an equal system that shares nothing with this one that could be changed."""

@@ -1,8 +1,17 @@
-"""Results as people read them: tables, their renderers, and what they say in sentences."""
+"""Results as people read them: one table, its renderers, and what may be said of it."""
 
 from __future__ import annotations
 
 from cpsched.report.comparison import Comparison, compare, compare_runs, what_if
-from cpsched.report.table_files import write_tables
+from cpsched.report.files import write_tables
+from cpsched.report.results_table import ResultsTable, load_results
 
-__all__ = ["Comparison", "compare", "compare_runs", "what_if", "write_tables"]
+__all__ = [
+    "Comparison",
+    "ResultsTable",
+    "compare",
+    "compare_runs",
+    "load_results",
+    "what_if",
+    "write_tables",
+]

@@ -1,12 +1,12 @@
-"""Evaluations side by side."""
+"""Evaluations of predictors side by side."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from cpsched.metrics.jobs import CLASSES
-from cpsched.report.decisions import count_table
-from cpsched.util.tables import Column, Number, Table
+from cpsched.report.decisions import count_view
+from cpsched.report.views import View
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,73 +14,67 @@ if TYPE_CHECKING:
     from cpsched.study.prediction.accuracy import Accuracy
     from cpsched.study.prediction.evaluation import Evaluation
 
+_ERRORS = ["mean error, min", "median log error", "within 20 %", "too low", "rank correlation",
+           "above bound", "pinball loss of the bound, min"]  # fmt: skip
 
-def overall(evaluations: Sequence[Evaluation]) -> Table:
+
+def overall(evaluations: Sequence[Evaluation]) -> View:
     """Return the errors over all scored jobs, one row a predictor."""
-    names = Column("predictor", "", tuple(item.predictor for item in evaluations))
-    scores = [item.overall for item in evaluations]
-    cpu = Column("CPU per job", "us", tuple(item.cpu_us for item in evaluations), 1)
-    return Table("", (names, Column("jobs", "", _of(scores, "jobs")), *_errors(scores), cpu))
-
-
-def by_class(evaluations: Sequence[Evaluation]) -> Table:
-    """Return the errors by the length of the jobs."""
     rows = [
-        (item.predictor, f"{name} ({CLASSES[name]})", score)
-        for name in CLASSES
-        for item in evaluations
-        for score in [item.by_class[name]]
+        [of.predictor, f"{of.overall.jobs:,}", *_errors(of.overall), _text(of.cpu_us, 1)]
+        for of in evaluations
     ]
-    scores = [score for _, _, score in rows]
-    return Table(
-        "By runtime:",
-        (
-            Column("jobs that ran", "", tuple(name for _, name, _ in rows)),
-            Column("predictor", "", tuple(predictor for predictor, _, _ in rows)),
-            Column("jobs", "", _of(scores, "jobs")),
-            *_errors(scores),
-        ),
-    )
+    return View("", "", ["predictor", "jobs", *_ERRORS, "CPU per job, us"], rows)
 
 
-def distributions(evaluations: Sequence[Evaluation]) -> Table | None:
+def by_class(evaluations: Sequence[Evaluation]) -> View:
+    """Return the errors by the length of the jobs."""
+    rows = []
+    for name in CLASSES:
+        for of in evaluations:
+            score = of.by_class[name]
+            rows.append(
+                [f"{name} ({CLASSES[name]})", of.predictor, f"{score.jobs:,}", *_errors(score)]
+            )
+    return View("", "By runtime:", ["jobs that ran", "predictor", "jobs", *_ERRORS], rows, names=2)
+
+
+def distributions(evaluations: Sequence[Evaluation]) -> View | None:
     """Return how good predicted distributions were; None where no predictor gives any."""
-    scores = [item.distribution for item in evaluations]
-    if not any(scores):
+    if not any(of.distribution for of in evaluations):
         return None
-    return Table(
-        "Distributions:",
-        (
-            Column("predictor", "", tuple(item.predictor for item in evaluations)),
-            Column("CRPS of log runtime", "", _of(scores, "crps"), 4),
-            Column("80 % interval holds", "%", _of(scores, "coverage", 100), 1),
-            Column("below it", "%", _of(scores, "below", 100), 1),
-            Column("above it", "%", _of(scores, "above", 100), 1),
-        ),
-    )
+    rows = []
+    for of in evaluations:
+        score = of.distribution
+        shares = (_share(getattr(score, name, None)) for name in ("coverage", "below", "above"))
+        rows.append([of.predictor, _text(getattr(score, "crps", None), 4), *shares])
+    headers = ["predictor", "CRPS of log runtime", "80 % interval covers", "below it", "above it"]
+    return View("", "Distributions:", headers, rows)
 
 
-def used(evaluations: Sequence[Evaluation]) -> list[Table]:
+def used(evaluations: Sequence[Evaluation]) -> list[View]:
     """Return each predictor's own counts, where it has some."""
-    tables = [
-        count_table(f"{item.predictor}, all jobs:", item.stats, len(item.rows))
-        for item in evaluations
-    ]
-    return [table for table in tables if table is not None]
-
-
-def _errors(scores: Sequence[Accuracy]) -> tuple[Column, ...]:
-    return (
-        Column("mean error", "min", _of(scores, "mean_error_s", 1 / 60), 1),
-        Column("median log error", "", _of(scores, "median_log_error"), 3),
-        Column("within 20 %", "%", _of(scores, "close", 100), 1),
-        Column("too low", "%", _of(scores, "under", 100), 1),
-        Column("rank corr.", "", _of(scores, "rank"), 3),
-        Column("above bound", "%", _of(scores, "bound_exceeded", 100), 1),
-        Column("pinball loss of the bound", "min", _of(scores, "bound_loss_s", 1 / 60), 1),
+    counts = (
+        count_view(f"{of.predictor}, all jobs:", of.stats, len(of.rows)) for of in evaluations
     )
+    return [view for view in counts if view is not None]
 
 
-def _of(scores: Sequence[object], name: str, scale: float = 1) -> tuple[Number, ...]:
-    values = [getattr(score, name, None) for score in scores]
-    return tuple(None if value is None else value * scale for value in values)
+def _errors(score: Accuracy) -> list[str]:
+    return [
+        _text(score.mean_error_s, 1, 1 / 60),
+        _text(score.median_log_error, 3),
+        _share(score.close),
+        _share(score.under),
+        _text(score.rank, 3),
+        _share(score.bound_exceeded),
+        _text(score.bound_loss_s, 1, 1 / 60),
+    ]
+
+
+def _text(value: float | None, decimals: int, scale: float = 1) -> str:
+    return "-" if value is None else f"{scale * value:,.{decimals}f}"
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.1f} %"

@@ -5,21 +5,19 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from cpsched.report.grid import interval
+from cpsched.report.files import as_csv
 from cpsched.report.outcomes import lines_of_run
-from cpsched.report.table_files import as_csv
+from cpsched.report.views import View, mean_text, ratio_text
 from cpsched.study import load_run
 from cpsched.study.bench.bounds import lower_bounds
 from cpsched.study.bench.scores import FEWEST_RANKED, LONGEST, SCORE, TRIPLE, Scores
 from cpsched.study.paired import over_logs, ratio
-from cpsched.study.tables import Rows
-from cpsched.util.tables import Column, Table
 from cpsched.util.words import escaped
-from cpsched.util.words import ratio as times
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from cpsched.report.views import Cell
     from cpsched.study.bench.logset import Track
     from cpsched.study.bench.scores import EntryScores
     from cpsched.study.paired import Estimate
@@ -96,7 +94,7 @@ class Scored:
         first = next(iter(self.track.predictors))
         return dispatcher if predictor == first else f"{dispatcher} with {predictor}"
 
-    def table(self, *, cost: bool = True, full: bool = True) -> Table:
+    def view(self, *, cost: bool = True, full: bool = True) -> View:
         """
         Return a row for each entry, the best first.
 
@@ -105,33 +103,21 @@ class Scored:
         cost
             With CPU time, which varies.
         full
-            With the intervals of all figures; otherwise of rank and triple alone.
+            With the intervals of all metrics; otherwise of rank and triple alone.
         """
-        rows = self.entries
-        bounds = [BOUND] if self.bounds else []
-        columns = [
-            Column("dispatcher", "", (*(escaped(self.name(entry)) for entry in rows), *bounds)),
-            Column(
-                "mean rank",
-                "",
-                (*map(_rank, rows), *("-" for _ in bounds)),
-                sorted_by=(*(entry.rank for entry in rows), *(None for _ in bounds)),
-            ),
-        ]
-        for figure, title in TITLES.items():
-            cells = [_ratio(entry.ratios[figure]) for entry in rows]
-            if not (full or figure == SCORE):
-                cells = [cell.partition("\n")[0] for cell in cells]
-            cells += [times(self.bounds[figure]) if figure in self.bounds else "-" for _ in bounds]
-            values = [entry.ratios[figure].mean for entry in rows]
-            numbers = (*values, *(self.bounds.get(figure) for _ in bounds))
-            columns.append(Column(title, "", tuple(cells), sorted_by=numbers))
-        if cost:
-            spent = [f"{entry.cpu_ms:.3g} ms" for entry in rows]
-            numbers = (*(entry.cpu_ms for entry in rows), *(None for _ in bounds))
-            cells = [*spent, *("-" for _ in bounds)]
-            columns.append(Column("CPU per decision", "", tuple(cells), sorted_by=numbers))
-        return Table("", tuple(columns))
+        rows: list[list[Cell]] = []
+        for entry in self.entries:
+            cells: list[Cell] = [escaped(self.name(entry)), _rank(entry)]
+            for name in TITLES:
+                text = mean_text(entry.ratios[name])
+                cells.append(text if full or name == SCORE else text.partition("\n")[0])
+            rows.append([*cells, f"{entry.cpu_ms:.3g} ms"] if cost else cells)
+        if self.bounds:
+            bounds = (self.bounds.get(name) for name in TITLES)
+            texts = ("-" if bound is None else ratio_text(bound) for bound in bounds)
+            rows.append([BOUND, "-", *texts, *(["-"] if cost else [])])
+        headers = ["dispatcher", "mean rank", *TITLES.values()]
+        return View("", "", [*headers, *(["CPU per decision"] if cost else [])], rows)
 
     def sentences(self) -> Iterator[str]:
         """Say who is first, how surely, and at what price."""
@@ -184,7 +170,7 @@ class Scored:
                 for figure in TITLES:
                     row[figure] = f"{self.scores.on_each(figure)[at, log]:.6g}"
                 rows.append(row | {"rank": f"{entry.ranks[log]:g}" if entry.ranks else ""})
-        return as_csv(Rows.of(rows))
+        return as_csv(rows)
 
 
 def _bounds(scores: Scores, base: Sequence[RunResult]) -> Iterator[tuple[str, float]]:
@@ -194,7 +180,7 @@ def _bounds(scores: Scores, base: Sequence[RunResult]) -> Iterator[tuple[str, fl
         runs = [run for run in base if run.workload == log]
         bounds = zip(*map(_bound, runs), strict=True)
         for figure, of_runs in zip(on_logs, bounds, strict=True):
-            mean = ratio(of_runs, [float(run.figures[figure] or 1) for run in runs])
+            mean = ratio(of_runs, [float(run.values[figure] or 1) for run in runs])
             on_logs[figure].append(None if mean is None else mean.mean)
     for figure, ratios in on_logs.items():
         mean = over_logs(ratios)
@@ -217,9 +203,6 @@ def _rank(entry: EntryScores) -> str:
     return f"{entry.rank:.1f}{low_high}"
 
 
-def _ratio(mean: Estimate) -> str:
-    return "\n".join(filter(None, (times(mean.mean), interval(mean).replace(" to ", "-"))))
-
-
 def _plain(mean: Estimate) -> str:
-    return f"{times(mean.mean)} ({interval(mean)})".removesuffix(" ()")
+    ratio, _, interval = mean_text(mean).partition("\n")
+    return f"{ratio} times ({interval})".removesuffix(" ()")

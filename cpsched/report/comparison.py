@@ -18,10 +18,11 @@ from cpsched import logs, systems
 from cpsched.errors import ConfigError, RunError
 from cpsched.model.system import System
 from cpsched.model.workload import Workload
-from cpsched.report.leading_rows import leading, leading_text
+from cpsched.report.findings import conclusions
 from cpsched.report.outcomes import load_lines, outcome_lines
-from cpsched.report.record import reproduced
-from cpsched.report.sentences import conclusions
+from cpsched.report.record import validation_lines
+from cpsched.report.results_table import load_results
+from cpsched.report.terminal import results_text
 from cpsched.simulation.run import Run
 from cpsched.study import scenarios
 from cpsched.study.campaign import carry_out
@@ -33,19 +34,17 @@ from cpsched.study.reader import SavedRun, load_run
 from cpsched.study.results import collect
 from cpsched.study.store import Store
 from cpsched.study.study import Baseline, as_label
-from cpsched.study.tables import make_tables
 from cpsched.study.task import tasks_of
 from cpsched.study.writer import save_run
-from cpsched.util.arrow import data_frame
 from cpsched.util.atomic_files import replacing, subfolder
 from cpsched.util.words import brief, counted
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from cpsched.report.results_table import ResultsTable
     from cpsched.simulation.settings import Settings
     from cpsched.study.study import Study
-    from cpsched.study.tables import Tables
 
 #: Where logs and systems given as objects are stored; a folder for each content.
 _INPUTS = "inputs"
@@ -64,19 +63,19 @@ class Comparison:
     Attributes
     ----------
     folder
-        Folder of the runs, which ``cpsched report`` and :func:`cpsched.study.make_tables` read.
+        Folder of the runs, which ``cpsched report`` and :func:`cpsched.load_results` read.
         Without ``out`` it is removed with this object.
-    tables
-        Figures of the runs, means over repetitions, and differences from the baseline.
+    table
+        Every metric of every run, compared with the baseline's.
     """
 
     folder: Path
-    tables: Tables
+    table: ResultsTable
 
     @property
     def finding(self) -> str:
         """The finding, in sentences; empty if there is nothing to compare."""
-        return "\n".join(conclusions(self.tables, _REPEAT))
+        return "\n".join(conclusions(self.table, _REPEAT))
 
     @cached_property
     def runs(self) -> tuple[SavedRun, ...]:
@@ -85,34 +84,23 @@ class Comparison:
 
         Each has the ``label`` by which tables name it: of a scenario, what is changed.
         """
-        runs = self.tables.results.runs
+        runs = self.table.study.runs
         return tuple(replace(load_run(run.path), label=run.dispatcher) for run in runs)
 
-    def to_pandas(self, table: str = "summary") -> pd.DataFrame:
+    def to_pandas(self) -> pd.DataFrame:
         """
-        Return a table as a data frame.
-
-        Parameters
-        ----------
-        table
-            ``summary``: one row for each dispatcher and predictor (and workload and system), with
-            means over the repetitions. ``runs``: one row a run. Also ``classes``, ``sizes``,
-            ``differences``, ``timing`` and, of scenarios, ``gains``; the columns are those of the
-            files in ``tables/``. Times are in seconds.
+        Return the results as a data frame, see :meth:`ResultsTable.to_pandas`.
 
         Raises
         ------
         ConfigError
-            If there is no such table, or pandas is not installed.
+            If pandas is not installed.
         """
-        known = self.tables.named()
-        if table not in known:
-            raise ConfigError(f"is '{table}', must be one of: {', '.join(known)}", key="table")
-        return data_frame({name: list(cells) for name, cells in known[table].columns.items()})
+        return self.table.to_pandas()
 
     def __repr__(self) -> str:
-        runs = self.tables.results.runs
-        called = {"dispatcher": "scenario"} if self.tables.results.by_group else {}
+        runs = self.table.study.runs
+        called = {"dispatcher": "scenario"} if self.table.study.by_group else {}
         told = [
             counted(len({getattr(run, key) for run in runs}), called.get(key, key))
             for key in ("workload", "system", "dispatcher", "predictor")
@@ -124,17 +112,12 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """Return the finding and the main tables, for notebooks."""
-        scenarios = self.tables.results.by_group
-        tables = ""
-        for found in leading(self.tables):
-            lines = [
-                *reproduced(self.tables, found.place),
-                *outcome_lines(self.tables, found.place),
-                *load_lines(self.tables, found.place),
-            ]
-            said = "\n".join([found.place, *lines])
-            tables += f"{said}\n{leading_text(found, 120, scenarios=scenarios)}\n\n"
-        text = tables + self.finding if scenarios else f"{self.finding}\n\n{tables.rstrip()}"
+        table, parts = self.table, [self.finding]
+        for case in table.cases:
+            lines = [*outcome_lines(table, case), *load_lines(table, case)]
+            lines += validation_lines(table, case)
+            parts.append("\n".join([case, "", results_text(table, case, 100), *lines]))
+        text = "\n\n".join(filter(None, parts))
         return f'<pre style="white-space: pre-wrap">{escape(text)}</pre>'
 
 
@@ -231,8 +214,8 @@ def what_if(
 
     It is the study that ``cpsched what-if LOG`` makes, with the same runs, tables and sentences.
     The other parameters describe the baseline; those not listed are as for :func:`compare`.
-    ``to_pandas("gains")`` says who gains and who loses, ``to_pandas("record")`` how closely the
-    baseline reproduces the recorded waits.
+    Its table has the groups of jobs that wait less and longer, and the recorded waits beside those
+    of the baseline.
 
     Parameters
     ----------
@@ -357,7 +340,7 @@ def _first(folder: Path) -> Baseline:
 def _comparison(
     folder: Path, baseline: str | Baseline | None = None, *, passing: bool
 ) -> Comparison:
-    found = Comparison(folder=folder, tables=make_tables(folder, baseline))
+    found = Comparison(folder=folder, table=load_results(folder, baseline))
     if passing:
         weakref.finalize(found, shutil.rmtree, folder, ignore_errors=True)
     return found

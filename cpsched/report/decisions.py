@@ -1,4 +1,4 @@
-"""How decisions were come to, run by run: what dispatchers and predictors count themselves."""
+"""How decisions were made, run by run: what dispatchers and predictors count themselves."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cpsched.cp.stats import SOLVER_CALLS, WRONGLY_INFEASIBLE
-from cpsched.util.tables import Column, Number, Table, decimals_for
+from cpsched.report.views import View
 from cpsched.util.words import counted, escaped
 
 #: Keys in every dispatcher's record; all others are its own statistics.
@@ -29,66 +29,58 @@ _TIMES = (
     ("solve", "median"),
 )
 _Counts = Mapping[str, Any]
-#: A run's dispatcher, predictor, decision counts and timing.
-Row = tuple[str, str, _Counts, Mapping[str, float]]
+#: A run's name, decision counts and timing.
+Row = tuple[str, _Counts, Mapping[str, float]]
 
 
-def count_table(title: str, counts: Mapping[str, int], jobs: int) -> Table | None:
+def count_view(title: str, counts: Mapping[str, int], jobs: int) -> View | None:
     """Return a predictor's own counts and their shares of the jobs; None where it has none."""
     if not counts:
         return None
-    numbers = tuple(counts.values())
-    return Table(
-        title,
-        (
-            Column("count of", "", tuple(counts)),
-            Column("number", "", numbers),
-            Column("share", "%", tuple(100 * number / max(jobs, 1) for number in numbers), 1),
-        ),
-    )
+    rows = [
+        [name, f"{number:,}", f"{100 * number / max(jobs, 1):.1f} %"]
+        for name, number in counts.items()
+    ]
+    return View("", title, ["count of", "number", "share"], rows)
 
 
-def decision_table(rows: Sequence[Row]) -> Table | None:
+def decision_view(rows: Sequence[Row]) -> View | None:
     """
     Return the decision statistics of the runs that have any; None if none has.
 
     Parameters
     ----------
     rows
-        For each run the dispatcher's and the predictor's name, and
-        :attr:`~cpsched.simulation.simulate.Run.decisions` and ``timing`` of it. Means are over
-        solver calls or decisions that planned; times are of all decisions. Columns in
-        which no run has anything are left out.
+        For each run its name, and :attr:`~cpsched.simulation.simulate.Run.decisions` and ``timing``
+        of it. Means are over solver calls or decisions that planned; times are of all decisions.
+        Columns in which no run has anything are left out.
     """
-    rows = [row for row in rows if row[2].keys() - _ALWAYS]
+    rows = [row for row in rows if row[1].keys() - _ALWAYS]
     if not rows:
         return None
-    counts = [decisions for _, _, decisions, _ in rows]
-    predictors = tuple(predictor for _, predictor, _, _ in rows)
-    columns = [
-        Column("dispatcher", "", tuple(dispatcher for dispatcher, _, _, _ in rows)),
-        *([Column("predictor", "", predictors)] if len(set(predictors)) > 1 else []),
-        *(
-            _counted(key, tuple(one.get(key) for one in counts))
-            for key in dict.fromkeys(key for one in counts for key in one)
+    keys = dict.fromkeys(key for _, counts, _ in rows for key in counts)
+    columns = {
+        **{
+            key.replace("_", " "): [_count(counts.get(key)) for _, counts, _ in rows]
+            for key in keys
             if key not in _MEANS
-        ),
-        *(
-            Column(
-                f"mean {key.replace('_', ' ')}", unit, tuple(_mean(one, key) for one in counts), 1
-            )
-            for key, (unit, _, _) in _MEANS.items()
-        ),
-        *(
-            Column(
-                f"{name} {part}", "ms", tuple(_milliseconds(row[3], part, name) for row in rows), 2
-            )
+        },
+        **{
+            f"mean {key.replace('_', ' ')}": [_mean(counts, key) for _, counts, _ in rows]
+            for key in _MEANS
+        },
+        **{
+            f"{name} {part}": [_milliseconds(timing, part, name) for _, _, timing in rows]
             for part, name in _TIMES
-        ),
-    ]
+        },
+    }
     # A solver's numbers do not apply to dispatchers without one.
-    told = (column for column in columns if any(value is not None for value in column.values))
-    return Table("", tuple(told))
+    known = {header: cells for header, cells in columns.items() if any(cells)}
+    cells = [
+        [name, *(texts[at] or "-" for texts in known.values())]
+        for at, (name, *_) in enumerate(rows)
+    ]
+    return View("", "decisions", ["dispatcher", *known], cells)
 
 
 def solver_notes(runs: Iterable[tuple[str, _Counts]]) -> Iterator[str]:
@@ -114,17 +106,21 @@ def solver_notes(runs: Iterable[tuple[str, _Counts]]) -> Iterator[str]:
             )
 
 
-def _counted(key: str, values: tuple[Number, ...]) -> Column:
-    return Column(key.replace("_", " "), "", values, decimals_for(values))
+def _count(number: float | None) -> str:
+    if number is None:
+        return ""
+    return f"{number:,}" if isinstance(number, int) else f"{number:,.2f}"
 
 
-def _mean(one: _Counts, key: str) -> Number:
-    """Return a sum over a number of decisions, None where there is none."""
-    _, scale, over = _MEANS[key]
-    number = next((int(one[name]) for name in over if name in one), 0)
-    return scale * one[key] / number if number and key in one else None
+def _mean(counts: _Counts, key: str) -> str:
+    """Return a sum over a number of decisions; empty where there is none."""
+    unit, scale, over = _MEANS[key]
+    number = next((int(counts[name]) for name in over if name in counts), 0)
+    if not number or key not in counts:
+        return ""
+    return f"{scale * counts[key] / number:,.1f} {unit}".rstrip()
 
 
-def _milliseconds(timing: Mapping[str, float], part: str, name: str) -> Number:
+def _milliseconds(timing: Mapping[str, float], part: str, name: str) -> str:
     seconds = timing.get(f"{part}_{name}_s")
-    return None if seconds is None else 1000 * seconds
+    return "" if seconds is None else f"{1000 * seconds:.2f} ms"

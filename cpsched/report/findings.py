@@ -1,42 +1,57 @@
 """
-What may be said of a run against its baseline: decided here, for dispatchers and scenarios alike.
+What may be said of a run against its baseline, for dispatchers, scenarios and several logs alike.
 
 A run *gains* only if its repetitions say so (:mod:`cpsched.study.verdicts`), if no more jobs than
-in the baseline are stopped or never run, and if its longest wait is known. Everything else is named
-for what it is.
+in the baseline are stopped or never run, and if its longest wait is known.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple
 
-from cpsched.metrics.results_table_columns import BY_COLUMN
-from cpsched.study.verdicts import EQUAL, LEAST, LOWER, ONE_RUN, UNKNOWN, is_clear
+from cpsched.study.verdicts import LEAST, LOWER, ONE_RUN, UNKNOWN, is_clear, is_of_log
 from cpsched.util.words import duration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Sequence
 
-    from cpsched.study.comparisons import MetricDifference
+    from cpsched.report.results_table import ResultsTable
+    from cpsched.study.comparisons import Result
+    from cpsched.study.results import RunKey
+    from cpsched.study.verdicts import Ends
 
-#: Smaller changes are not mentioned.
-NOTICEABLE = LEAST
-#: Fates that more jobs may have than in the baseline: their counts, the total, and the words. A job
-#: that its user cancels may wait in one run and run in the other: that is no loss.
-_FATES = (
-    (("timeout",), "simulated", "are stopped at their time limit"),
+#: The metric of a gain. Area-weighted response hardly differs between dispatchers that keep the
+#: system busy; slowdown is what most users notice.
+QUALITY, LONGEST = "bounded_slowdown_mean", "wait_max_s"
+#: The same of scenarios, over the jobs that ran in both.
+COMMON_WAIT, COMMON_LONGEST = "common_wait_mean_s", "common_wait_max_s"
+#: What is added for repetitions, where nobody knows who reads it.
+REPETITIONS = "several repetitions"
+#: Outcomes that more jobs may have than in the baseline: their metrics, the total, and the words. A
+#: job that its user cancels may wait in one run and run in the other: that is no loss.
+_LOSSES = (
+    (("timeout",), "simulated", "are killed at their limit"),
     (("killed", "cancelled"), "simulated", "are killed or cancelled"),
     (("rejected",), "in_log", "can never run"),
     (("never_started",), "simulated", "never start"),
 )
-#: Verdicts where nothing was repeated: one run each, or fewer than three logs.
-_UNKNOWN = (ONE_RUN, UNKNOWN)
-#: What is added to a change without a verdict.
-_UNSURE = {ONE_RUN: ", not confirmed", UNKNOWN: ", without an interval"}
 #: The least rise of such a share that is reported.
-_TOLD = 0.0005
+_LEAST_LOSS = 0.0005
+#: Most names in one sentence, and most groups of jobs.
+_MOST, _MOST_GROUPS = 6, 3
+#: A change of a wait by fewer seconds is not reported.
+_NOTICED = 60
+#: Kinds of groups that every log has.
+_FORMS = ("length", "size")
+_CAVEATS = {
+    "days": "Intervals are over the days of the log. On a system whose queue never empties for"
+    " weeks they are too narrow.",
+    "short": "The log is shorter than eight days: another part may give other results.",
+    "this log": "The repetitions confirm this for the jobs of this log. The interval over its days"
+    " does not: other months may give other results.",
+}
 
 
 class Claim(IntEnum):
@@ -48,59 +63,58 @@ class Claim(IntEnum):
     """Lower, without repetitions that could say whether that is chance."""
     UNCLEAR = 2
     """Lower, but within the variation between runs or too little to mention."""
-    DEARER = 3
+    LOSES_JOBS = 3
     """Lower, but more jobs are stopped or never run, or the longest wait is unknown."""
     NONE = 4
     """The same, or higher."""
 
 
-class Against(NamedTuple):
+class Effect(NamedTuple):
     """
-    A figure against the baseline's; lower is better.
+    A metric against the baseline's; lower is better.
 
     Attributes
     ----------
-    shown, base_shown
-        Both for people; of a mean over several logs its ratio, and nothing.
+    title
+        Of the metric.
     ratio
-        Of both; 1 if both are 0, infinite if only the baseline's is.
+        Infinite if only the baseline's is 0.
+    interval
+        Of the ratio; None without one.
     verdict
         See :attr:`cpsched.study.verdicts.Compared.verdict`.
-    interval
-        In words, empty if there is none.
     """
 
-    shown: str
-    base_shown: str
+    title: str
     ratio: float
+    interval: Ends | None
     verdict: str
-    interval: str = ""
 
     @classmethod
-    def of(cls, one: MetricDifference) -> Self:
-        """Return a figure of a study's table of differences."""
-        shown = BY_COLUMN[one.figure].shown
-        ratio = one.ratio if one.ratio is not None else ratio_of(one.value, one.base_value)
-        interval = one.interval
-        said = "" if interval is None else "×{:.2f} to {:.2f}".format(*interval)
-        return cls(shown(one.value), shown(one.base_value), ratio, one.verdict, said)
+    def of(cls, row: Result) -> Effect:
+        """Return the effect of a row of the results table that has a baseline."""
+        ratio = row.ratio
+        if ratio is None:
+            base = row.base_value or 0
+            ratio = float("inf") if not base else (row.value or 0) / base
+        return cls(row.definition.title, ratio, row.interval, row.verdict)
 
-    @property
-    def values(self) -> str:
-        """Both figures: ``10.00 instead of 20.00``."""
-        if self.shown == self.base_shown:
-            return f"{self.shown} in both"
-        return f"{self.shown} instead of {self.base_shown}"
-
-    @property
-    def change(self) -> str:
-        """The change in words: ``50 % less``."""
-        if self.ratio == 1:
-            return "the same"
+    def __str__(self) -> str:
+        """Return the change in words: ``mean wait -32 % (95 % CI -40 to -22 %)``."""
         if self.ratio == float("inf"):
-            return "it was 0"
-        share, less = 100 * abs(self.ratio - 1), "less" if self.ratio < 1 else "more"
-        return f"less than 1 % {less}" if share < 1 else f"{share:,.0f} % {less}"
+            return f"{self.title} no longer 0"
+        if self.ratio == 1 and self.interval in (None, (1.0, 1.0)):
+            return f"{self.title} unchanged"
+        return f"{self.title} {change(self.ratio)} ({self.certainty})"
+
+    @property
+    def certainty(self) -> str:
+        """The interval in words, or why there is none."""
+        if self.interval is None:
+            return "one run each, no interval" if self.verdict == ONE_RUN else "no interval"
+        low, high = (change(end) for end in self.interval)
+        less = "" if is_clear(self.verdict) else ", not significant"
+        return f"95 % CI {low.removesuffix(' %')} to {high}{less}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,104 +126,299 @@ class Change:
     ----------
     name, base
         The run and its baseline, in words.
-    figure
-        By which they are compared.
+    main
+        The metric by which they are compared.
     longest
         The longest wait; None if it is not known.
-    fates
-        Of which more jobs than in the baseline have it, with both shares, in words.
+    losses
+        Outcomes that more jobs than in the baseline have, with both shares, in words.
     worse
-        Over several logs: those on which the figure is higher by its verdict.
-    placed
+        Over several logs: those on which the metric is higher by its verdict.
+    placement
         Both allocators in words if they differ, else empty.
     days
-        Of the log, over which there is an interval; None where there is none.
-    pairs
-        Of runs that are compared, one for each repetition; None over several logs.
+        Number of days that the interval is over; None where it is not over days.
     """
 
     name: str
     base: str
-    figure: Against
-    longest: Against | None
-    fates: tuple[str, ...] = ()
+    main: Effect
+    longest: Effect | None
+    losses: tuple[str, ...] = ()
     worse: tuple[str, ...] = ()
-    placed: str = ""
+    placement: str = ""
     days: int | None = None
-    pairs: int | None = None
 
     @property
     def claim(self) -> Claim:
         """What may be said of it."""
-        figure = self.figure
-        if figure.ratio >= 1:
+        if self.main.ratio >= 1:
             return Claim.NONE
-        if self.fates or self.longest is None:
-            return Claim.DEARER
-        known = figure.verdict.startswith(LOWER)
-        if figure.ratio > 1 - NOTICEABLE or not (known or figure.verdict in _UNKNOWN):
+        if self.losses or self.longest is None:
+            return Claim.LOSES_JOBS
+        known = self.main.verdict.startswith(LOWER)
+        unknown = self.main.verdict in (ONE_RUN, UNKNOWN)
+        if self.main.ratio > 1 - LEAST or not (known or unknown):
             return Claim.UNCLEAR
         return Claim.GAIN if known else Claim.ONE_RUN
 
     @property
-    def is_free(self) -> bool:
+    def rank(self) -> tuple[Claim, float]:
+        """The key by which changes are sorted, the best first."""
+        return self.claim, self.main.ratio
+
+    @property
+    def keeps_longest_wait(self) -> bool:
         """Whether its longest wait is not noticeably longer."""
-        return self.longest is not None and self.longest.ratio < 1 + NOTICEABLE
+        return self.longest is not None and self.longest.ratio < 1 + LEAST
 
-    def price(self) -> str:
-        """Return what is lost: time of who waits longest, jobs, or a fair comparison."""
-        worse = [f"it is worse on {', '.join(self.worse)}"] if self.worse else []
-        parts = [*worse, *self.fates, *([self.placed] if self.placed else [])]
-        return "; ".join([_tail(self.longest), *parts])
+    def __str__(self) -> str:
+        """Return name, change and losses: ``fifo: mean wait +12 % (...), longest wait ...``."""
+        longest = "longest wait unknown" if self.longest is None else str(self.longest)
+        worse = [f"worse on {', '.join(self.worse)}"] if self.worse else []
+        placement = [self.placement] if self.placement else []
+        return "; ".join([f"{self.name}: {self.main}, {longest}", *worse, *self.losses, *placement])
 
 
-def lost(run: Mapping[str, Any], base: Mapping[str, Any]) -> Iterator[str]:
+class Finding(NamedTuple):
     """
-    Yield the fates that more jobs of a run than of its baseline have, by rows of the summary.
+    The finding on one workload and system.
 
-    Such jobs leave the machine to others, so without this a shorter wait would look free.
+    Attributes
+    ----------
+    case
+        ``workload on system``.
+    sentences
+        The first names what was gained and lost.
+    run
+        The run that it is about.
     """
-    for counts, of, what in _FATES:
-        now, then = (
-            sum(row.get(one, 0) for one in counts) / max(row[of], 1) for row in (run, base)
-        )
-        if now - then >= _TOLD:
-            yield f"{100 * now:.1f} % of the jobs {what} instead of {100 * then:.1f} %"
+
+    case: str
+    sentences: tuple[str, ...]
+    run: RunKey
 
 
-def ratio_of(value: float, base: float) -> float:
-    """Return a ratio: 1 if both are 0, infinite if only the baseline is."""
-    return 1.0 if value == base else value / base if base else float("inf")
+def findings(table: ResultsTable, repeat: str = REPETITIONS) -> list[Finding]:
+    """
+    Return the finding on each workload and system that has a baseline.
+
+    Parameters
+    ----------
+    repeat
+        What the reader adds for repetitions, in the words of the front end: ``--repeat 5``.
+    """
+    found = []
+    for case, runs in table.cases.items():
+        changes = {run: known for run in runs if (known := change_of(table, run)) is not None}
+        if changes:
+            found.append(_finding(table, case, changes, repeat))
+    return found
 
 
-def span(seconds: float) -> str:
-    """Return a time as people read it."""
-    return duration(seconds) if seconds else "0 s"
+def change_of(table: ResultsTable, run: RunKey) -> Change | None:
+    """Return what a run changes; None for a baseline, and where the metric is not known."""
+    names = (COMMON_WAIT, COMMON_LONGEST) if table.study.by_group else (QUALITY, LONGEST)
+    main, longest = (table.get(run, name) for name in names)
+    if main is None or main.baseline is None or main.compared is None:
+        return None
+    base = main.baseline
+    with_longest = longest is not None and longest.compared is not None
+    return Change(
+        name=table.name(run),
+        base=base_name(table, run),
+        main=Effect.of(main),
+        longest=Effect.of(longest) if with_longest and longest is not None else None,
+        losses=tuple(losses(table, run, base)),
+        placement=_placement(table, run, base),
+        days=main.days,
+    )
 
 
-def _tail(longest: Against | None) -> str:
-    """Say how the longest wait changes."""
-    if longest is None:
-        return "the longest wait is not known"
-    if not longest.base_shown:
-        said = longest.interval and f" ({longest.interval}{_unsure(longest)})"
-        return f"the longest wait is {longest.shown}{said}"
-    ratio = longest.ratio
-    if longest.shown == longest.base_shown:
-        return f"the longest wait stays at {longest.shown}"
-    if abs(ratio - 1) < NOTICEABLE:
-        return f"the longest wait is nearly the same ({longest.values})"
-    how = (
-        f"{100 * (1 - ratio):.0f} % shorter" if ratio < 1
-        else f"{100 * (ratio - 1):.0f} % longer" if ratio < 2
-        else f"{ratio:,.1f} times as long" if ratio < float("inf")
-        else "longer"
-    )  # fmt: skip
-    return f"the longest wait is {how} ({longest.values}{_unsure(longest)})"
-
-
-def _unsure(figure: Against) -> str:
-    """Return what is added to a change that the verdict does not confirm; empty where it does."""
-    if figure.verdict == EQUAL or is_clear(figure.verdict):
+def base_name(table: ResultsTable, run: RunKey) -> str:
+    """Return the name of a run's baseline, with its workload and system where they differ."""
+    base = table.baseline_of(run)
+    if base is None:
         return ""
-    return _UNSURE.get(figure.verdict, ", not significant")
+    elsewhere = "".join(f" on {base[at]}" for at in (0, 1) if base[at] != run[at])
+    return table.name(base) + elsewhere
+
+
+def losses(table: ResultsTable, run: RunKey, base: RunKey) -> Iterator[str]:
+    """
+    Yield the outcomes that more jobs of a run than of its baseline have.
+
+    Such jobs leave the system to others, so without this a shorter wait would look free.
+    """
+    for names, total, words in _LOSSES:
+        now, before = (
+            sum(_number(table, key, name) for name in names) / max(_number(table, key, total), 1)
+            for key in (run, base)
+        )
+        if now - before >= _LEAST_LOSS:
+            yield f"{100 * now:.1f} % of the jobs {words} instead of {100 * before:.1f} %"
+
+
+def _number(table: ResultsTable, run: RunKey, name: str) -> float:
+    row = table.get(run, name)
+    return 0.0 if row is None or row.value is None else float(row.value)
+
+
+def _placement(table: ResultsTable, run: RunKey, base: RunKey) -> str:
+    """Return both allocators in words where they differ: more than the order changes then."""
+    ours, theirs = (table.repetitions[key][0].allocator for key in (run, base))
+    if ours == theirs or None in (ours, theirs):
+        return ""
+    return f"allocator {ours} instead of {theirs}"
+
+
+def _finding(table: ResultsTable, case: str, changes: dict[RunKey, Change], repeat: str) -> Finding:
+    known = {run: of for run, of in changes.items() if not table.knows_runtimes(run)}
+    ranked = known or changes
+    run = min(ranked, key=lambda key: ranked[key].rank)
+    best = ranked[run]
+    sentences = [headline(best, alone=len(ranked) == 1)]
+    if table.study.by_group:
+        others = (of for key, of in changes.items() if key != run)
+        sentences += [f"{other}." for other in others]
+        if (start := table.study.measure_from) is not None:
+            sentences.append(f"Only jobs submitted from {start} on are compared here.")
+    else:
+        sentences += _others(table, ranked, run)
+        sentences += _front(table, case)
+    if len(ranked) < len(changes):
+        sentences.append("Runs that know the actual runtimes are not ranked.")
+    if caveat := _caveat(best, repeat):
+        sentences.append(caveat)
+    return Finding(case, tuple(sentences), run)
+
+
+def headline(best: Change, *, alone: bool) -> str:
+    """Return the sentence that answers the question."""
+    if best.claim in (Claim.GAIN, Claim.ONE_RUN) or alone:
+        return f"{best}."
+    if best.claim is Claim.LOSES_JOBS:
+        return f"No run gains over {best.base} without losing jobs. {best}."
+    if best.claim is Claim.UNCLEAR:
+        return f"No significant gain over {best.base}. Closest: {best}."
+    return f"No run is better than {best.base}. Closest: {best}."
+
+
+def _others(table: ResultsTable, changes: dict[RunKey, Change], best: RunKey) -> Iterator[str]:
+    """Yield which runs are not significantly behind, and which keep the longest wait."""
+    claim = changes[best].claim
+    if claim not in (Claim.GAIN, Claim.ONE_RUN):
+        return
+    if claim is Claim.GAIN:
+        level = [
+            f"{of.name} ({change(of.main.ratio)})"
+            for run, of in changes.items()
+            if run != best and of.claim is Claim.GAIN and not table.is_lower(best, run, QUALITY)
+        ]
+        if level:
+            yield f"Not significantly behind: {_listed(level)}."
+    if not changes[best].keeps_longest_wait:
+        kept = [of for of in changes.values() if of.claim is claim and of.keeps_longest_wait]
+        if kept:
+            lowest = min(kept, key=lambda of: of.main.ratio)
+            yield f"Lowest without a longer longest wait: {lowest}."
+        elif len(changes) > 1:
+            yield "Every run with a lower slowdown has a longer longest wait."
+
+
+def _front(table: ResultsTable, case: str) -> Iterator[str]:
+    """Yield which runs are on the Pareto front; with one run each it says nothing of others."""
+    front = [run for run in table.front(case) if not table.knows_runtimes(run)]
+    if front and any(len(table.repetitions[run]) > 1 for run in table.cases[case]):
+        names = [table.name(run) for run in front]
+        yield (
+            "Pareto front of area-weighted response, p99.9 wait and mean bounded slowdown:"
+            f" {_listed(names)}."
+        )
+
+
+def _caveat(best: Change, repeat: str) -> str:
+    """Return what the interval leaves open; empty where it leaves nothing."""
+    verdict = best.main.verdict
+    if verdict == ONE_RUN:
+        return f"One run each confirms no difference: use {repeat}."
+    if is_of_log(verdict):
+        return _CAVEATS["this log" if best.days else "short"]
+    return _CAVEATS["days"] if best.main.interval and best.days else ""
+
+
+def conclusions(table: ResultsTable, repeat: str = REPETITIONS) -> list[str]:
+    """
+    Return the finding of a study, a sentence a line; nothing where there is nothing to compare.
+
+    With several workloads and systems each has a line that begins with their names; what holds for
+    all of them is last.
+    """
+    found = findings(table, repeat)
+    if len(found) < 2:
+        return [sentence for finding in found for sentence in finding.sentences]
+    common = [
+        sentence
+        for sentence in found[0].sentences[1:]
+        if all(sentence in other.sentences for other in found)
+    ]
+    own = [[text for text in finding.sentences if text not in common] for finding in found]
+    lines = [f"{of.case}: {' '.join(texts)}" for of, texts in zip(found, own, strict=True)]
+    return [*lines, *common]
+
+
+def group_lines(table: ResultsTable, run: RunKey) -> Iterator[str]:
+    """Yield which jobs wait longer in a run and which less, by length and size."""
+    rows = [
+        row
+        for row in table.group_rows(run)
+        if row.metric == COMMON_WAIT
+        and row.group[0] in _FORMS
+        and abs(row.difference or 0) >= _NOTICED
+    ]
+    worse = [row for row in rows if row.effect == "worse"]
+    better = [row for row in rows if row.effect == "better"]
+    unclear = sorted(
+        (row for row in rows if not row.effect), key=lambda row: -abs(row.difference or 0)
+    )
+    name = table.name(run)
+    if worse:
+        yield f"Wait longer under {name}: {_groups(worse)}."
+    if better:
+        yield f"Wait less under {name}: {_groups(better)}."
+    if unclear:
+        rest = len(unclear) - _MOST_GROUPS
+        more = f", {rest} more" if rest > 0 else ""
+        yield f"Not significant under {name}: {_groups(unclear[:_MOST_GROUPS])}{more}."
+
+
+def _groups(rows: Sequence[Result]) -> str:
+    return ", ".join(f"{row.group[1]} jobs {wait_change(row)}" for row in rows)
+
+
+def wait_change(row: Result) -> str:
+    """Return the change of a wait in words: ``+12 min (+3 to +20 min)``."""
+    interval = row.difference_interval
+    ends = "" if interval is None else f" ({signed(interval[0])} to {signed(interval[1])})"
+    return f"{signed(row.difference or 0)}{ends}"
+
+
+def signed(seconds: float) -> str:
+    """Return a difference of times: ``+12 min``, ``-3 h``."""
+    text = duration(abs(round(seconds)))
+    return text if text == "0 s" else f"{'-' if seconds < 0 else '+'}{text}"
+
+
+def change(ratio: float) -> str:
+    """Return a ratio as a change in percent: ``-72 %``; as a factor from ten times on."""
+    if ratio >= 10:
+        return f"{ratio:,.0f} times"
+    percent = 100 * (ratio - 1)
+    return f"{percent:+.{1 if 0 < abs(percent) < 1 else 0}f} %"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names in a sentence, the first of many and how many more there are."""
+    more = [f"{len(names) - _MOST} more"] if len(names) > _MOST else []
+    *first, last = [*names[:_MOST], *more]
+    return f"{', '.join(first)} and {last}" if first else last

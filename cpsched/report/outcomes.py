@@ -2,185 +2,229 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any
 
+from cpsched.metrics.definitions import ALL, read
 from cpsched.metrics.outcomes import EXCLUDED, in_words
-from cpsched.study.measures import figures_of
+from cpsched.metrics.rejections import reason_kind, rejections
+from cpsched.study.reader import load_run
 from cpsched.study.results import case_of
-from cpsched.util.words import counted, escaped, estimate
+from cpsched.util.words import counted, escaped, percent
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from cpsched.study.tables import Tables
+    from cpsched.metrics.definitions import Value
+    from cpsched.metrics.rejections import Rejection
+    from cpsched.model.schedule import Schedule
+    from cpsched.report.results_table import ResultsTable
+    from cpsched.study.results import RunKey, RunResult
 
-#: Resources and their offered loads.
-Shares: TypeAlias = "tuple[tuple[str, float], ...]"
-#: Names of runs in one line.
-_MOST = 3
-#: What jobs do that are in all figures.
+#: Offered load by resource.
+Load = dict[str, float]
+#: Names of runs in one line, reasons, and jobs named for a reason, at most.
+_MOST, _MOST_REASONS, _NAMED = 3, 6, 5
+#: What jobs do that are in all metrics.
 _COMPLETED = "completed"
 _OFFERED = "offered_load_"
 #: Rows of a log, not jobs.
 _ROWS = (EXCLUDED, "attempts")
 
 
-class Load(NamedTuple):
-    """The offered load of some resources, the cores first, and in words of which runs it is."""
-
-    shares: Shares
-    runs: str
-
-
 def outcome_lines(
-    tables: Tables, place: str, *, without: Collection[str] = (), never: Collection[str] = ()
+    table: ResultsTable, case: str, *, without: Collection[str] = (), never: Collection[str] = ()
 ) -> list[str]:
     """
-    Return a line for each outcome of the jobs at a place, but for completed ones.
+    Return a line for each outcome of the jobs of a case, but for completed ones.
 
     Runs in which as many jobs have an outcome share a line, which names them.
 
     Parameters
     ----------
     without
-        Kinds of outcomes that are said elsewhere where they are the same in all runs.
+        Outcomes that stand elsewhere where they are the same in all runs.
     never
-        Kinds that are said elsewhere for each run.
+        Outcomes that stand elsewhere for each run.
     """
-    rows = [row for row in tables.outcomes.rows() if case_of(row) == place]
-    who = _runs_at(tables, place)
-    left_out = (_COMPLETED, *never)
-    names = [one for one in dict.fromkeys(row["outcome"] for row in rows) if one not in left_out]
+    rows = [row for row in table.outcomes() if case_of(row) == case and row["jobs"]]
+    runs = table.cases[case]
     lines = []
-    for name in names:
-        groups: dict[str, list[tuple[str, str]]] = {}
+    for name in dict.fromkeys(row["outcome"] for row in rows):
+        if name in (_COMPLETED, *never):
+            continue
+        by_text: dict[str, list[RunKey]] = {}
         for row in rows:
-            if row["outcome"] == name and row["jobs"]:
-                groups.setdefault(said(name, row), []).append((row["dispatcher"], row["predictor"]))
-        same = len(groups) == 1 and len(next(iter(groups.values()))) == len(who)
+            if row["outcome"] == name:
+                key = (row["workload"], row["system"], row["dispatcher"], row["predictor"])
+                by_text.setdefault(outcome_text(name, row), []).append(key)
+        same = [len(keys) for keys in by_text.values()] == [len(runs)]
         if not (same and name.partition(":")[0] in without):
             lines += [
-                f"{text} ({_named(some, who)})" if len(who) > 1 else text
-                for text, some in groups.items()
+                f"{text} ({_runs(table, case, keys)})" if len(runs) > 1 else text
+                for text, keys in by_text.items()
             ]
     return lines
 
 
-def said(name: str, of: Mapping[str, Any]) -> str:
+def outcome_text(name: str, outcome: Mapping[str, Any]) -> str:
     """
     Return how many jobs or rows have an outcome, in words.
 
     Parameters
     ----------
-    name, of
+    name, outcome
         Of :func:`~cpsched.metrics.outcomes.outcomes`.
     """
-    jobs = of["jobs"]
+    jobs = outcome["jobs"]
     thing = "row" if name.partition(":")[0] in _ROWS else "job"
     number = counted(jobs, thing) if isinstance(jobs, int) else f"{jobs:,.1f} {thing}s"
-    work = of["of_core_hours"]
+    work = outcome["of_core_hours"]
     with_work = "" if work is None else f" with {_percent(work)} of the core-hours"
-    return (
-        f"{escaped(in_words(name))}: {number}, {_percent(of['of_jobs'])} of the {thing}s{with_work}"
-    )
+    share = _percent(outcome["of_jobs"])
+    return f"{escaped(in_words(name))}: {number}, {share} of the {thing}s{with_work}"
 
 
 def lines_of_run(summary: Mapping[str, Any]) -> list[str]:
     """Return the same of one run, from its summary, with its offered load."""
-    row = figures_of(summary)
-    lines = [said(name, of) for name, of in summary["outcomes"].items() if name != _COMPLETED]
-    if shares := load_shares(row):
-        lines.append(f"offered load: {_of_load(shares, [row])}")
-        lines += above_capacity([("the run", shares)])
+    outcomes = summary["outcomes"].items()
+    lines = [outcome_text(name, outcome) for name, outcome in outcomes if name != _COMPLETED]
+    values = read(summary)[ALL]
+    if load := _load(values):
+        lines.append(f"offered load: {_load_text(load, [values])}")
+        lines += _above_capacity({"the run": load})
     return lines
 
 
-def loads(tables: Tables, place: str) -> list[Load]:
-    """Return the offered load at a place: of the cores, and of a resource that is loaded more."""
-    who = _runs_at(tables, place)
-    groups: dict[Shares, list[tuple[str, str]]] = {}
-    for row in tables.summary.rows():
-        if case_of(row) == place and (shares := load_shares(row)):
-            groups.setdefault(shares, []).append((row["dispatcher"], row["predictor"]))
-    return [Load(shares, _named(some, who)) for shares, some in groups.items()]
+def loads(table: ResultsTable, case: str) -> dict[str, Load]:
+    """Return the offered loads of a case, by the runs in words that have them."""
+    by_load: dict[tuple[tuple[str, float], ...], list[RunKey]] = {}
+    for run in table.cases[case]:
+        if load := _load(_values(table, run)):
+            by_load.setdefault(tuple(load.items()), []).append(run)
+    return {_runs(table, case, runs): dict(load) for load, runs in by_load.items()}
 
 
-def load_lines(tables: Tables, place: str) -> Iterator[str]:
-    """Yield offered load and utilization at a place, and what a load above 100 % means."""
-    rows = [row for row in tables.summary.rows() if case_of(row) == place]
-    found = loads(tables, place)
+def load_lines(table: ResultsTable, case: str) -> Iterator[str]:
+    """Yield offered load and utilization of a case, and what a load above 100 % means."""
+    runs = {run: _values(table, run) for run in table.cases[case]}
+    by_runs = loads(table, case)
     parts = []
-    for load in found:
-        text = _of_load(load.shares, [row for row in rows if load_shares(row) == load.shares])
-        parts.append(f"{text} ({load.runs})" if len(rows) > 1 else text)
+    for names, load in by_runs.items():
+        text = _load_text(load, [values for values in runs.values() if _load(values) == load])
+        parts.append(f"{text} ({names})" if len(runs) > 1 else text)
     if parts:
         yield f"offered load: {'; '.join(parts)}"
-    yield from above_capacity([(load.runs, load.shares) for load in found])
+    yield from _above_capacity(by_runs)
 
 
-def above_capacity(loads: Sequence[tuple[str, Shares]]) -> Iterator[str]:
+def _above_capacity(loads: Mapping[str, Load]) -> Iterator[str]:
     """Yield a line on the runs whose offered load is above the capacity, if there are any."""
-    most = [(runs, *max(shares, key=lambda one: one[1])) for runs, shares in loads]
-    over = [f"{runs}: {_percent(share)} of {kind}" for runs, kind, share in most if share > 1]
+    over = [
+        f"{runs}: {_percent(load[kind])} of {kind}"
+        for runs, load in loads.items()
+        if load[kind := max(load, key=lambda name: load[name])] > 1
+    ]
     if over:
-        whose = "every run" if len(over) == len(most) > 1 else "; ".join(over)
+        whose = "every run" if len(over) == len(loads) > 1 else "; ".join(over)
         yield (
             f"offered load above 100 % ({whose}): the queue grows until the last submit,"
             " so mean waits depend on the length of the log and have no steady value"
         )
 
 
-def _of_load(shares: Shares, rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return the offered load of each resource, with the utilization by runs."""
-    return ", ".join(f"{_percent(share)} of {kind}{_used(rows, kind)}" for kind, share in shares)
+def _values(table: ResultsTable, run: RunKey) -> dict[str, Value]:
+    return {row.metric: row.value for row in table.rows if row.run == run and row.group[0] == "all"}
 
 
-def _runs_at(tables: Tables, place: str) -> list[tuple[str, str]]:
-    """Return dispatcher and predictor of the runs at a place, each once."""
-    rows = tables.summary.rows()
-    return [(row["dispatcher"], row["predictor"]) for row in rows if case_of(row) == place]
-
-
-def load_shares(row: Mapping[str, Any]) -> Shares:
+def _load(values: Mapping[str, Value]) -> Load:
     """Return the load of the first resource and of the most loaded one, in steps of 0.1 %."""
     known = {
         name.removeprefix(_OFFERED): round(share, 3)
-        for name, share in row.items()
+        for name, share in values.items()
         if name.startswith(_OFFERED) and share is not None
     }
     if not known:
-        return ()
+        return {}
     first, most = next(iter(known)), max(known, key=lambda kind: known[kind])
-    return tuple((kind, known[kind]) for kind in dict.fromkeys((first, most)))
+    return {kind: known[kind] for kind in dict.fromkeys((first, most))}
 
 
-def _used(rows: Sequence[Mapping[str, Any]], kind: str) -> str:
+def _load_text(load: Load, runs: Sequence[Mapping[str, Value]]) -> str:
+    """Return the offered load of each resource, with the utilization by runs."""
+    return ", ".join(
+        f"{_percent(share)} of {kind}{_used(runs, kind)}" for kind, share in load.items()
+    )
+
+
+def _used(runs: Sequence[Mapping[str, Value]], kind: str) -> str:
     """Return how much of a resource runs used, in words; the least and the most of them."""
     for name, when in ((f"steady_utilization_{kind}", " in the steady window"),
                        (f"utilization_{kind}", "")):  # fmt: skip
-        used = [row[name] for row in rows if row.get(name) is not None]
+        used = [share for values in runs if (share := values.get(name)) is not None]
         if used:
             least, most = _percent(min(used)), _percent(max(used))
-            values = least if least == most else f"{least.removesuffix(' %')} to {most}"
-            return f", utilization{when} {values}"
+            shares = least if least == most else f"{least.removesuffix(' %')} to {most}"
+            return f", utilization{when} {shares}"
     return ""
 
 
-def _named(some: Sequence[tuple[str, str]], every: Sequence[tuple[str, str]]) -> str:
-    """Return in words which of the runs these are."""
-    if len(some) == len(every):
-        return "every run" if len(every) > 1 else "the run"
-    several = len({predictor for _, predictor in every}) > 1
-    names = [
-        escaped(f"{dispatcher} with {estimate(predictor)}" if several else dispatcher)
-        for dispatcher, predictor in some
-    ]
+def _runs(table: ResultsTable, case: str, runs: Sequence[RunKey]) -> str:
+    """Return the names of some runs of a case in a sentence."""
+    if len(runs) == len(table.cases[case]):
+        return "every run" if len(runs) > 1 else "the run"
+    names = [escaped(table.name(run)) for run in runs]
     more = [f"{len(names) - _MOST} more"] if len(names) > _MOST + 1 else []
-    *most, last = [*names[:_MOST], *more] if more else names
-    return f"{', '.join(most)} and {last}" if most else last
+    *first, last = [*names[:_MOST], *more] if more else names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _percent(share: float) -> str:
     """Return a share in percent, with the digits that a small one needs."""
     tiny = 0 < share < 0.0005
     return f"{100 * share:.{2 if tiny else 1}f} %" if share >= 0.00005 or not share else "0.00 %"
+
+
+def never_started(table: ResultsTable, case: str) -> Iterator[str]:
+    """
+    Yield lines on the jobs of a case that can never start, if there are any.
+
+    Lines that hold for all runs come once, others for the first repetition of each.
+    """
+    lines = {run: list(_of_run(table.repetitions[run][0])) for run in table.cases[case]}
+    first = next(filter(None, lines.values()), [])
+    same = all(of == first for of in lines.values())
+    for run, of in lines.items():
+        if of:
+            head, *reasons = of
+            yield f"never started{'' if same else f' under {escaped(table.name(run))}'}: {head}"
+            yield from reasons
+            if same:
+                return
+
+
+def _of_run(run: RunResult) -> Iterator[str]:
+    if not run.values["never_started"]:
+        return
+    schedule = load_run(run.path).schedule
+    reasons = rejections(schedule.workload, schedule.never_started)
+    number = len(schedule.never_started)
+    share = number / max(len(schedule.workload), 1)
+    core_time = sum(reason.share_of_core_time for reason in reasons)
+    yield (
+        f"{counted(number, 'job')} can never start, {percent(share)} of the jobs with"
+        f" {percent(core_time)} of the core time"
+    )
+    yield from (_reason(reason, schedule) for reason in reasons[:_MOST_REASONS])
+    if len(reasons) > _MOST_REASONS:
+        others = sum(reason.jobs for reason in reasons[_MOST_REASONS:])
+        yield f"  {others:,} more, for other reasons"
+
+
+def _reason(of: Rejection, schedule: Schedule) -> str:
+    """Return a reason, and the jobs that have it, the one whose numbers it has first."""
+    kind, ids = reason_kind(of.reason), schedule.workload.job_id
+    rows = [row for row, why in schedule.never_started.items() if reason_kind(why) == kind]
+    names = [of.job_id, *(name for row in rows if (name := str(ids[row])) != of.job_id)]
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    jobs = f"job{'s' if len(names) > 1 else ''} {', '.join(map(escaped, names[:_NAMED]))}{more}"
+    return f"  {counted(of.jobs, 'job')}: {escaped(of.reason)} ({jobs})"

@@ -1,17 +1,18 @@
-"""A finished simulation: its schedule, its figures, and how it shows itself."""
+"""A finished simulation: its schedule, its metrics, and how it shows itself."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cpsched.metrics.columns import job_columns, job_measures
+from cpsched.metrics.definitions import leading, leading_text
 from cpsched.metrics.jobs import wait
 from cpsched.metrics.outcomes import in_words
-from cpsched.metrics.results_table_columns import Figures, leading_table
 from cpsched.metrics.summary import summarize
 from cpsched.metrics.waits import began
 from cpsched.metrics.window import finished
@@ -76,9 +77,13 @@ class Run:
         return summarize(self.schedule)
 
     @cached_property
-    def figures(self) -> Figures:
-        """The six leading figures: ``run.figures.mean_wait``, ``run.figures.longest_wait``, ..."""
-        return Figures.of(self.summary)
+    def metrics(self) -> Mapping[str, int | float | None]:
+        """
+        The leading metrics by name: ``run.metrics["wait_mean_s"]``, ``run.metrics["wait_max_s"]``.
+
+        Times are in seconds; None where nothing was measured.
+        """
+        return leading(self.summary)
 
     def to_pandas(self) -> pd.DataFrame:
         """
@@ -132,13 +137,13 @@ class Run:
         return f"<{type(self).__name__} {self._title()}: {number}, {summary}>"
 
     def _repr_html_(self) -> str:
-        """Return the leading figures as a small table, for notebooks."""
+        """Return the leading metrics as a small table, for notebooks."""
         number = counted(len(self.schedule.workload), "job")
         outcomes = self.summary["outcomes"]
         parts = [f"{item['jobs']:,} {in_words(name)}"
                  for name, item in outcomes.items() if name != "completed"]  # fmt: skip
         caption = ", ".join([f"{self._title()}: {number}", *parts])
-        return leading_table(caption, [self.figures]).html()
+        return f"<pre>{escape(caption)}\n\n{escape(leading_text(self.summary))}</pre>"
 
     def _title(self) -> str:
         """Return what ran where, on one line whatever it is called."""

@@ -1,4 +1,4 @@
-"""Studies: many runs from one file, carried out and continued, and the tables made of them."""
+"""Studies: many runs from one file, carried out and continued."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from cpsched.study.reader import SavedRun, load_run
 from cpsched.study.store import Failure
 from cpsched.study.study import Baseline, LabelledSpec, Study, StudyWorkload
 from cpsched.study.study_file import load_study, study_names
-from cpsched.study.tables import Tables, make_tables
 from cpsched.study.writer import save_run
 
 __all__ = [
@@ -21,11 +20,9 @@ __all__ = [
     "SavedRun",
     "Study",
     "StudyWorkload",
-    "Tables",
     "carry_out",
     "load_run",
     "load_study",
-    "make_tables",
     "save_run",
     "study_names",
 ]

@@ -1,4 +1,4 @@
-"""Every figure against the baseline's: differences and ratios, with intervals."""
+"""Every metric of every run against the baseline's: one row for each, with its interval."""
 
 from __future__ import annotations
 
@@ -9,34 +9,147 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.metrics.groups import SIZES
-from cpsched.study.measures import MEASURED
-from cpsched.study.results import LABELS
-from cpsched.study.verdicts import LOWER, ONE_RUN, RESOLUTION, Compared, is_clear, is_of_log, shown
+from cpsched.metrics.definitions import ALL, metric
+from cpsched.study.results import LABELS, mean
+from cpsched.study.verdicts import LOWER, ONE_RUN, RESOLUTION, Compared, is_clear, is_of_log
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from cpsched.study.measures import Figure
+    from cpsched.metrics.definitions import Group, Metric, Value
     from cpsched.study.paired import Sums
     from cpsched.study.results import RunKey, RunResult
     from cpsched.study.study import Baseline
     from cpsched.study.verdicts import Ends
 
 Pairs = list[tuple["RunResult", "RunResult"]]
-#: Columns of text of a row, which say what is compared with what.
-NAMES = (
-    *(*LABELS, "allocator", *(f"base_{name}" for name in LABELS), "base_allocator"),
-    *("class", "figure"),
-)
-#: Of a row.
-COLUMNS = (
-    *(*NAMES, "value", "base_value", "pairs"),
-    *("difference", "difference_low", "difference_high", "ratio", "ratio_low", "ratio_high"),
-    *("days", "daily_difference_low", "daily_difference_high"),
-    *("daily_ratio_low", "daily_ratio_high"),
-    "verdict",
-)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """
+    A row of the results table: a metric of a run, over all jobs or a group of them.
+
+    Attributes
+    ----------
+    run
+        Labels of workload, system, dispatcher and predictor.
+    allocator
+        The dispatcher's allocator; None if it places jobs itself.
+    group
+        Kind and name of the jobs: ``("length", "short")``.
+    metric
+        Name, see :mod:`cpsched.metrics.definitions`.
+    value
+        The mean over the repetitions; None where nothing was measured.
+    repetitions
+        Number of runs.
+    baseline
+        The run that it is compared with; None where there is none.
+    compared
+        The comparison with it.
+    pairs
+        Number of repetitions that both have, each different from the others.
+    """
+
+    run: RunKey
+    allocator: str | None
+    group: Group
+    metric: str
+    value: Value
+    repetitions: int
+    baseline: RunKey | None = None
+    compared: Compared | None = None
+    pairs: int = 0
+
+    @property
+    def definition(self) -> Metric:
+        """The metric."""
+        return metric(self.metric)
+
+    @property
+    def text(self) -> str:
+        """The value for people."""
+        return self.definition.text(self.value)
+
+    @property
+    def base_value(self) -> float | None:
+        """The baseline's value."""
+        return None if self.compared is None else self.compared.base
+
+    @property
+    def difference(self) -> float | None:
+        """The value less the baseline's, over the pairs."""
+        return None if self.compared is None else self.compared.value - self.compared.base
+
+    @property
+    def ratio(self) -> float | None:
+        """The value over the baseline's; None where it is not defined; 1 where both are 0."""
+        if self.compared is None:
+            return None
+        if self.compared.ratio is not None:
+            return self.compared.ratio.mean
+        return 1.0 if self.compared.value == self.compared.base == 0 else None
+
+    @property
+    def interval(self) -> Ends | None:
+        """The 95 % interval of the ratio, see :func:`~cpsched.study.verdicts.shown`."""
+        return None if self.compared is None else self.compared.ratio_interval
+
+    @property
+    def difference_interval(self) -> Ends | None:
+        """The 95 % interval of the difference."""
+        return None if self.compared is None else self.compared.span
+
+    @property
+    def verdict(self) -> str:
+        """See :attr:`cpsched.study.verdicts.Compared.verdict`; empty without a baseline."""
+        return "" if self.compared is None else self.compared.verdict
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether the verdict is lower or higher, for this log at least."""
+        return is_clear(self.verdict)
+
+    @property
+    def effect(self) -> str:
+        """``better`` or ``worse`` than the baseline by the verdict, else empty."""
+        better = self.definition.better
+        if not self.is_significant or better is None:
+            return ""
+        return "better" if self.verdict.startswith(better.value) else "worse"
+
+    @property
+    def days(self) -> int | None:
+        """Number of days that the interval is over; None where it is of the repetitions alone."""
+        daily = None if self.compared is None else self.compared.daily_difference
+        return None if daily is None else daily.number
+
+    def as_row(self) -> dict[str, Any]:
+        """Return it as a row of a file: plain values by column."""
+        low, high = self.interval or (None, None)
+        difference_low, difference_high = self.difference_interval or (None, None)
+        base = self.baseline or (None,) * len(LABELS)
+        return {
+            **dict(zip(LABELS, self.run, strict=True)),
+            "allocator": self.allocator,
+            "jobs": self.group[0] if self.group == ALL else " ".join(self.group),
+            "metric": self.metric,
+            "unit": self.definition.unit,
+            "value": self.value,
+            "repetitions": self.repetitions,
+            **{f"base_{label}": text for label, text in zip(LABELS, base, strict=True)},
+            "base_value": self.base_value,
+            "difference": self.difference,
+            "difference_low": difference_low,
+            "difference_high": difference_high,
+            "ratio": self.ratio,
+            "ratio_low": low,
+            "ratio_high": high,
+            "pairs": self.pairs or None,
+            "days": self.days,
+            "verdict": self.verdict or None,
+        }
 
 
 def with_baselines(
@@ -46,208 +159,99 @@ def with_baselines(
     Yield each group of repetitions with its pairs of a run and the baseline's, of the same seed.
 
     Groups without a baseline (its runs failed, or the workload has no such predictor), and the
-    baseline itself, are left out. Seeds that change nothing on either side are one pair: a repeated
-    run is not a second measurement.
+    baseline itself, have no pairs. Seeds that change nothing on either side are one pair: a
+    repeated run is not a second measurement.
     """
     by_labels = {tuple(of[0].labels.values()): of for of in repeated}
     named = {key: label for key, label in asdict(baseline).items() if label}
     for of in repeated:
         base = by_labels.get(tuple((of[0].labels | named).values()))
-        if base is not None and base is not of:
-            yield of, _pairs(of, base)
+        yield of, [] if base is None or base is of else _pairs(of, base)
 
 
-def comparisons(repeated: Sequence[list[RunResult]], baseline: Baseline) -> list[dict[str, Any]]:
+def results_of(repeated: Sequence[list[RunResult]], baseline: Baseline) -> Iterator[Result]:
+    """Yield a row for each group of repetitions, group of jobs and metric."""
+    for of, pairs in with_baselines(repeated, baseline):
+        for group in dict.fromkeys(group for run in of for group in run.metrics):
+            names = (name for run in of for name in run.metrics.get(group, ()))
+            for name in dict.fromkeys(names):
+                if name != "jobs":
+                    yield _result(of, pairs, group, name)
+
+
+def is_lower(of: Sequence[RunResult], base: Sequence[RunResult], name: str) -> bool:
     """
-    Return a row for each figure of each group of repetitions and its baseline.
-
-    Pairs are the seeds that both have the figure in.
-    """
-    return [
-        {**_names(*pairs[0]), "class": group, "figure": name, **row}
-        for _, pairs in with_baselines(repeated, baseline)
-        if pairs
-        for group in ("all", *MEASURED, *SIZES)
-        for name in _figures(pairs[0][0], group)
-        if name != "jobs" and (row := _row(pairs, group, name)) is not None
-    ]
-
-
-def is_lower(of: Sequence[RunResult], base: Sequence[RunResult], figure: str) -> bool:
-    """
-    Whether a figure of one group of repetitions is lower than that of another, by its verdict.
+    Whether a metric of one group of repetitions is lower than that of another, by its verdict.
 
     Days that do not confirm what the repetitions say make it none. One run each has no verdict:
-    their figures are compared, which says something of these runs alone.
+    their values are compared, which says something of these runs alone.
     """
-    row = _row(_pairs(of, base), "all", figure)
-    if row is None:
+    _, compared = _compared(_pairs(of, base), ALL, name)
+    if compared is None:
         return False
-    verdict = row["verdict"]
+    verdict = compared.verdict
     if verdict == ONE_RUN:
-        return bool(row["value"] < row["base_value"])
-    confirmed = row["days"] is None or not is_of_log(verdict)
-    return bool(verdict.startswith(LOWER) and confirmed)
+        return compared.value < compared.base
+    confirmed = compared.daily_difference is None or not is_of_log(verdict)
+    return verdict.startswith(LOWER) and confirmed
 
 
-def _names(run: RunResult, base: RunResult) -> dict[str, str | None]:
-    return {
-        **run.labels,
-        "allocator": run.allocator,
-        **{f"base_{key}": label for key, label in base.labels.items()},
-        "base_allocator": base.allocator,
-    }
+def mean_of(values: Sequence[Value]) -> Value:
+    """Return what all repetitions have in common, or their mean; None if nothing was measured."""
+    known = {value for value in values if value is not None}
+    return known.pop() if len(known) == 1 else mean(values)
+
+
+def _result(of: Sequence[RunResult], pairs: Pairs, group: Group, name: str) -> Result:
+    values = [run.metrics[group].get(name) for run in of if group in run.metrics]
+    number, compared = _compared(pairs, group, name)
+    return Result(
+        run=of[0].key,
+        allocator=of[0].allocator,
+        group=group,
+        metric=name,
+        value=mean_of(values),
+        repetitions=len(of),
+        baseline=pairs[0][1].key if pairs else None,
+        compared=compared,
+        pairs=number,
+    )
 
 
 def _pairs(of: Sequence[RunResult], base: Sequence[RunResult]) -> Pairs:
     """Return the runs of the common seeds; equal pairs once."""
-    theirs = {run.seed: run for run in base}
+    base_runs = {run.seed: run for run in base}
     pairs: Pairs = []
     for run in sorted(of, key=lambda run: run.seed):
-        other = theirs.get(run.seed)
+        other = base_runs.get(run.seed)
         if other is not None and not any(
-            run.groups == run_twin.groups and other.groups == base_twin.groups
+            run.metrics == run_twin.metrics and other.metrics == base_twin.metrics
             for run_twin, base_twin in pairs
         ):
             pairs.append((run, other))
     return pairs
 
 
-def _figures(run: RunResult, group: str) -> Mapping[str, Figure]:
-    """Return the figures of a group of jobs: all, those of a length, or those of a size."""
-    return run.groups.get(group) or run.sizes.get(group, {})
-
-
-def _row(pairs: Pairs, group: str, name: str) -> dict[str, Any] | None:
-    """Return the comparison of a figure of a group of jobs; None without a pair."""
+def _compared(pairs: Pairs, group: Group, name: str) -> tuple[int, Compared | None]:
+    """Return the comparison of a metric of a group of jobs, and of how many pairs it is."""
     both = [
-        (pair, figures)
+        (pair, values)
         for pair in pairs
-        if None not in (figures := [_figures(run, group).get(name) for run in pair])
+        if None not in (values := [run.metrics.get(group, {}).get(name) for run in pair])
     ]
     if not both:
-        return None
-    values, bases = np.array([figures for _, figures in both], dtype=np.float64).T.tolist()
-    resolution = RESOLUTION if name.endswith("_s") else 0
+        return 0, None
+    ours, theirs = np.array([values for _, values in both], dtype=np.float64).T.tolist()
+    resolution = RESOLUTION if metric(name).unit == "s" else 0
     daily = _days([pair for pair, _ in both], group, name)
-    compared = Compared.of(values, bases, daily, resolution=resolution)
-    estimates = {
-        "difference": compared.difference,
-        "ratio": compared.ratio,
-        "daily_difference": compared.daily_difference,
-        "daily_ratio": compared.daily_ratio,
-    }
-    days = compared.daily_difference
-    row: dict[str, Any] = {
-        "value": compared.value,
-        "base_value": compared.base,
-        "pairs": len(both),
-        "days": None if days is None else days.number,
-    }
-    for key, estimate in estimates.items():
-        if not key.startswith("daily"):
-            row[key] = None if estimate is None else estimate.mean
-        row |= {f"{key}_{end}": getattr(estimate, end, None) for end in ("low", "high")}
-    return {**row, "verdict": compared.verdict}
+    return len(both), Compared.of(ours, theirs, daily, resolution=resolution)
 
 
-def _days(pairs: Pairs, group: str, name: str) -> tuple[Sums, Sums] | None:
+def _days(pairs: Pairs, group: Group, name: str) -> tuple[Sums, Sums] | None:
     """Return the sums by day of a mean over jobs, of all repetitions of both; None of others."""
-    if (name, group) not in pairs[0][0].days:
+    if (group, name) not in pairs[0][0].days:
         return None
     ours, theirs = (
-        reduce(add, (run.days[name, group] for run in runs)) for runs in zip(*pairs, strict=True)
+        reduce(add, (run.days[group, name] for run in runs)) for runs in zip(*pairs, strict=True)
     )
     return ours, theirs
-
-
-@dataclass(frozen=True, slots=True)
-class MetricDifference:
-    """
-    A row of the table of differences, as tables and sentences for people read it.
-
-    Attributes
-    ----------
-    row
-        By column.
-    """
-
-    row: Mapping[str, Any]
-
-    @property
-    def key(self) -> RunKey:
-        """Which run it is of."""
-        return key_of(self.row)
-
-    @property
-    def base_key(self) -> RunKey:
-        """Which run that is compared with."""
-        return key_of(self.row, "base_")
-
-    @property
-    def figure(self) -> str:
-        """The column of the figure."""
-        return str(self.row["figure"])
-
-    @property
-    def value(self) -> float:
-        """The figure, the mean over pairs."""
-        return float(self.row["value"])
-
-    @property
-    def base_value(self) -> float:
-        """The baseline's."""
-        return float(self.row["base_value"])
-
-    @property
-    def ratio(self) -> float | None:
-        """Of both; None where it is not defined."""
-        ratio: float | None = self.row["ratio"]
-        return ratio
-
-    @property
-    def interval(self) -> Ends | None:
-        """The 95 % interval of the ratio, see :func:`~cpsched.study.verdicts.shown`."""
-        return shown(self._ends("ratio"), self._ends("daily_ratio"), self.verdict)
-
-    @property
-    def is_of_repetitions(self) -> bool:
-        """Whether that interval is over repetitions alone."""
-        own, daily = self._ends("ratio"), self._ends("daily_ratio")
-        return own is not None and (daily is None or is_of_log(self.verdict))
-
-    def _ends(self, name: str) -> Ends | None:
-        low, high = self.row[f"{name}_low"], self.row[f"{name}_high"]
-        return None if low is None or high is None else (low, high)
-
-    @property
-    def verdict(self) -> str:
-        """See :attr:`cpsched.study.verdicts.Compared.verdict`."""
-        return str(self.row["verdict"])
-
-    @property
-    def is_clear(self) -> bool:
-        """Whether it is lower or higher, for this log at least."""
-        return is_clear(self.verdict)
-
-    @property
-    def base_name(self) -> str:
-        """What it is compared with, with its workload and system if they differ."""
-        dispatcher, predictor = self.base_key[2:]
-        return f"{dispatcher} {predictor}{self.elsewhere}"
-
-    @property
-    def elsewhere(self) -> str:
-        """The workload and the system of what it is compared with, where they differ."""
-        names = ("workload", "system")
-        return "".join(
-            f" on {self.row[f'base_{name}']}"
-            for name in names
-            if self.row[f"base_{name}"] != self.row[name]
-        )
-
-
-def key_of(row: Mapping[str, Any], of: str = "") -> RunKey:
-    """Return which run a row is of; with ``base_``, which one that is compared with."""
-    workload, system, dispatcher, predictor = (str(row[f"{of}{name}"]) for name in LABELS)
-    return workload, system, dispatcher, predictor

@@ -1,4 +1,4 @@
-"""What the tables need from each run folder: its figures, and its jobs added up by day."""
+"""The finished runs of a folder: the metrics of each, and sums over its jobs by day."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from cpsched.errors import RunError
 from cpsched.metrics import jobs as job_metrics
+from cpsched.metrics.definitions import ALL, LENGTHS, read
 from cpsched.metrics.predictions import knows_runtimes
 from cpsched.study.folder import MARK, faults, find_runs
-from cpsched.study.measures import AREA, MEASURED, figures_of, figures_of_group, waits_of_size
 from cpsched.study.paired import DAY, Sums
 from cpsched.study.store import DESCRIPTION, FORMAT
 from cpsched.study.study import Baseline, as_label
@@ -29,7 +29,7 @@ from cpsched.util.types import MAX_TIME
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from cpsched.study.measures import Figure
+    from cpsched.metrics.definitions import Group, Value
     from cpsched.util.types import IntArray
 
 _integers = partial(integers, none=-1)
@@ -37,11 +37,6 @@ _integers = partial(integers, none=-1)
 LABELS = ("workload", "system", "dispatcher", "predictor")
 #: Of ``jobs.parquet``.
 _TIMES = ("submit", "wait", "end", "nominal_runtime", "cores")
-COUNTS = (
-    *("in_log", "set_aside", "rejected", "simulated"),
-    *("completed", "timeout", "killed", "cancelled", "never_started", "not_ended"),
-    "attempts",
-)
 #: Which run a row or a result is of: its labels.
 RunKey = tuple[str, str, str, str]
 
@@ -65,16 +60,10 @@ class RunResult:
         Whether the predictor knows the actual runtimes, or has seen them.
     not_a_forecast
         What the predictor has seen of the jobs that it predicts; None for nothing.
-    counts
-        The fate of every row of the log.
-    groups
-        Figures of each group of jobs, by column: of ``all`` (``wait_mean_s``, ...); the measures
-        of jobs of short, medium and long ones, and of those submitted in the steady window if there
-        is one, with ``jobs``.
-    sizes
-        The waits of jobs by size (see :mod:`cpsched.metrics.groups`), with ``jobs``.
+    metrics
+        Values by group of jobs and metric (:mod:`cpsched.metrics.definitions`).
     days
-        Sums by day, by column of a mean over jobs and group of jobs.
+        Sums by day, by group of jobs and metric that is a mean over jobs.
     timing
         Seconds; they differ between equal runs.
     decisions
@@ -94,10 +83,8 @@ class RunResult:
     dispatcher: str
     predictor: str
     seed: int
-    counts: Mapping[str, int]
-    groups: Mapping[str, Mapping[str, Figure]]
-    sizes: Mapping[str, Mapping[str, Figure]]
-    days: Mapping[tuple[str, str], Sums]
+    metrics: Mapping[Group, Mapping[str, Value]]
+    days: Mapping[tuple[Group, str], Sums]
     timing: Mapping[str, float]
     dispatcher_spec: str
     allocator: str | None
@@ -129,9 +116,9 @@ class RunResult:
         return case_of(self.labels)
 
     @property
-    def figures(self) -> Mapping[str, Figure]:
-        """Of all jobs, by column."""
-        return self.groups["all"]
+    def values(self) -> Mapping[str, Value]:
+        """The metrics of all jobs, by name."""
+        return self.metrics[ALL]
 
     @property
     def folder(self) -> str:
@@ -205,7 +192,7 @@ def case_of(row: Mapping[str, Any]) -> str:
     return f"{row['workload']} on {row['system']}"
 
 
-def mean(values: Iterable[Figure]) -> float | None:
+def mean(values: Iterable[Value]) -> float | None:
     """Return the mean of what was measured, None if nothing was; the sum is exact."""
     known = [value for value in values if value is not None]
     return math.fsum(known) / len(known) if known else None
@@ -314,16 +301,7 @@ def _read(run: Path, description: Mapping[str, Any]) -> RunResult:
             not_a_forecast=about.get("not_a_forecast"),
             **{label: str(description[label]) for label in LABELS},
             seed=int(description["seed"]),
-            counts=_counts(summary),
-            groups={
-                "all": figures_of(summary),
-                **{
-                    name: figures_of_group(summary, name)
-                    for name in MEASURED
-                    if name in summary["wait_s"]
-                },
-            },
-            sizes={name: waits_of_size(summary, name) for name in summary["wait_by_size_s"]},
+            metrics=read(summary),
             days=_days(run, summary["steady_window_s"]),
             timing=_json(run / "timing.json"),
             decisions=dict(about["decisions"]),
@@ -340,15 +318,9 @@ def _damaged(run: Path, error: Exception) -> str:
     return f"{run} is damaged ({reason}); delete the folder and run the study again"
 
 
-def _counts(summary: Mapping[str, Any]) -> dict[str, int]:
-    counts = summary["counts"]
-    aside = sum(counts["set_aside"].values())
-    return {key: aside if key == "set_aside" else int(counts.get(key, 0)) for key in COUNTS}
-
-
-def _days(run: Path, steady: Sequence[int] | None) -> dict[tuple[str, str], Sums]:
+def _days(run: Path, steady: Sequence[int] | None) -> dict[tuple[Group, str], Sums]:
     """Return each measure of the jobs that ended, added up by day, for each group of jobs."""
-    days: dict[tuple[str, str], Sums] = {}
+    days: dict[tuple[Group, str], Sums] = {}
     first = None
     for table in read_batches(
         run / "jobs.parquet", ["outcome", *_TIMES], read_dictionary=["outcome"]
@@ -366,7 +338,7 @@ def _days(run: Path, steady: Sequence[int] | None) -> dict[tuple[str, str], Sums
 
 def _of_days(
     columns: Sequence[IntArray], done: IntArray, first: int, steady: Sequence[int] | None
-) -> Iterator[tuple[tuple[str, str], Sums]]:
+) -> Iterator[tuple[tuple[Group, str], Sums]]:
     """Yield the same of some jobs; days begin with the first submit."""
     day = (columns[0] - first) // DAY
     num_days = int(day.max(initial=-1)) + 1
@@ -378,14 +350,15 @@ def _of_days(
         "bounded_slowdown_mean": job_metrics.bounded_slowdown(response, runtime),
     }
     length = job_metrics.job_class(runtime)
-    groups: dict[str, Any] = {"all": slice(None)}
-    groups |= {item.name.lower(): length == item for item in job_metrics.JobClass}
+    groups: dict[Group, Any] = {ALL: slice(None)}
+    groups |= {LENGTHS[item.name.lower()]: length == item for item in job_metrics.JobClass}
     if steady is not None:
-        groups[job_metrics.STEADY] = (submit >= steady[0]) & (submit < steady[1])
-    for key, value in values.items():
+        groups[LENGTHS[job_metrics.STEADY]] = (submit >= steady[0]) & (submit < steady[1])
+    for name, value in values.items():
         for group, rows in groups.items():
-            yield (key, group), Sums.of(day[done][rows], value[rows], num_days)
-    yield (AREA, "all"), Sums.of(day[done], response, num_days, weight=width * runtime)
+            yield (group, name), Sums.of(day[done][rows], value[rows], num_days)
+    area = Sums.of(day[done], response, num_days, weight=width * runtime)
+    yield (ALL, "response_by_area_s"), area
 
 
 def _ended(table: pa.Table) -> IntArray:

@@ -138,6 +138,11 @@ class Compared:
         )
         return shown(own, daily, self.verdict)
 
+    @property
+    def ratio_interval(self) -> Ends | None:
+        """The interval of the ratio that is shown; None without one."""
+        return shown(_ends(self.ratio), _ends(self.daily_ratio), self.verdict)
+
 
 def _ends(estimate: Estimate | None) -> Ends | None:
     """Return the ends of an interval; None without one."""

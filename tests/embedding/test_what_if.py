@@ -1,12 +1,12 @@
 """What-ifs from Python: what the command answers, as an object."""
 
 import pytest
+from cpsched.report.sentences import conclusions
 from notebooks import four_cores, four_jobs, parsed
 
 import cpsched
 from cpsched.cli.main import main
 from cpsched.logs import write as write_log
-from cpsched.report.sentences import conclusions
 from cpsched.study import make_tables
 from cpsched.systems import save as save_system
 from cpsched.util import resources

@@ -1,9 +1,9 @@
 """Who is on the front of three figures."""
 
 import pytest
+from cpsched.metrics.results_table_columns import on_front
 
 from cpsched.metrics.predictions import knows_runtimes
-from cpsched.metrics.results_table_columns import on_front
 
 
 def test_off_the_front_is_who_is_beaten_in_one_figure_and_ahead_in_none():

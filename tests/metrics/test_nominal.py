@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cpsched.study.measures import AREA
 from scripted import Does
 from tiny import jobs, machine, run
 
@@ -11,7 +12,6 @@ from cpsched.metrics.summary import summarize
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Decision, Kill, Requeue, Start
 from cpsched.study import save_run
-from cpsched.study.measures import AREA
 from cpsched.study.results import collect
 from cpsched.util.types import JobType
 

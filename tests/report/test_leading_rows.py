@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-
 from cpsched.metrics.results_table_columns import LEADING
 from cpsched.report.leading_rows import Leading, LeadingRows, Measured, _marked, leading_text
 

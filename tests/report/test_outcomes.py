@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from cpsched.metrics.results_table_columns import LEADING
+from cpsched.report.leading_rows import leading, leading_text
 from tiny import FOUR_CORES, jobs
 
-from cpsched.metrics.results_table_columns import LEADING
 from cpsched.report import compare, what_if
-from cpsched.report.leading_rows import leading, leading_text
 from cpsched.report.outcomes import lines_of_run, load_lines, loads, outcome_lines
 from cpsched.simulation.simulate import simulate
 from cpsched.systems import parse as parse_system

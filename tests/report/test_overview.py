@@ -3,7 +3,6 @@
 from types import SimpleNamespace
 
 import pytest
-
 from cpsched.metrics.results_table_columns import LEADING
 from cpsched.report.grid import LONGEST, QUALITY, rows, tables_of
 from cpsched.report.leading_rows import Leading, LeadingRows, Measured

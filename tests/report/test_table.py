@@ -1,7 +1,6 @@
 """Tables: aligned text, wrapped names, Markdown."""
 
 import pytest
-
 from cpsched.util.tables import Better, Column, Table, decimals_for
 
 

@@ -4,10 +4,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-
 from cpsched.study.measures import AREA
-from cpsched.study.paired import Sums
 from cpsched.study.tables import HEADLINE, fronts
+
+from cpsched.study.paired import Sums
 
 
 def repeated(dispatcher, *runs, weeks=None, knows_runtimes=False):

@@ -3,7 +3,6 @@
 from types import SimpleNamespace
 
 import pytest
-
 from cpsched.report.readable import readable
 from cpsched.study.measures import STATISTICS, figures_of
 from cpsched.study.tables import Rows

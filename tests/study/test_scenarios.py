@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from cpsched.report.readable import GAINS, readable
+from cpsched.report.sentences import conclusions
 
 from cpsched import logs
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.model.workload import Workload
-from cpsched.report.readable import GAINS, readable
-from cpsched.report.sentences import conclusions
 from cpsched.slurm.dispatch import policy_file
 from cpsched.slurm.dispatch.policy_edit import edited
 from cpsched.study import carry_out, make_tables

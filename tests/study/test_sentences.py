@@ -4,10 +4,10 @@ import re
 from types import SimpleNamespace
 
 import pytest
-
-from cpsched.report.findings import Against, Change, Claim
 from cpsched.report.overview import Overview
 from cpsched.report.sentences import conclusions, findings
+
+from cpsched.report.findings import Against, Change, Claim
 from cpsched.study import Baseline
 from cpsched.study.comparisons import COLUMNS, MetricDifference, key_of
 from cpsched.study.verdicts import EQUAL, HIGHER, LOWER, ONE_RUN, THIS_LOG, UNCLEAR, UNKNOWN

@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from altered import resign
-
-from cpsched.errors import RunError
-from cpsched.report import write_tables
 from cpsched.report.readable import readable
 from cpsched.report.table_files import as_csv, escaped, latex
-from cpsched.study import Baseline, carry_out, load_run, make_tables
 from cpsched.study.measures import STATISTICS
 from cpsched.study.tables import Rows
 from cpsched.util.tables import Column, Table
+
+from cpsched.errors import RunError
+from cpsched.report import write_tables
+from cpsched.study import Baseline, carry_out, load_run, make_tables
 
 pytestmark = pytest.mark.slow
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import ConfigError, RunError
 from cpsched.simulation.identity import file_digest
-from cpsched.study import carry_out, make_tables
+from cpsched.study import carry_out
 from cpsched.study.bench.log_windows import LogWindow, find_logs, write_window
 from cpsched.study.bench.logset import QUICK, LogSet, content_of
+from cpsched.study.results import collect
 from cpsched.study.study import LabelledSpec, as_label, file_label
 from cpsched.study.study_file import labelled_spec, parse_study
 from cpsched.util.atomic_files import replacing, subfolder
@@ -313,4 +314,4 @@ def runs_of(folder: Path) -> Iterator[tuple[str, list[RunResult]]]:
     for name in about(folder)["tracks"]:
         path = folder / TRACKS / name
         if path.exists():
-            yield name, list(make_tables(path).results.runs)
+            yield name, list(collect(path).runs)

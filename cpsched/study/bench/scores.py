@@ -128,7 +128,7 @@ class Scores:
             [
                 [
                     [
-                        float(self._runs[configuration, log, seed].groups["all"][column] or 0)
+                        float(self._runs[configuration, log, seed].values[column] or 0)
                         for seed in self.seeds
                     ]
                     for log in self.logs
@@ -190,9 +190,10 @@ class Scores:
         )
 
     def _counts(self, configuration: Configuration, log: str) -> dict[str, float]:
-        """Return the mean over the seeds of how many jobs have each fate."""
-        runs = [self._runs[configuration, log, seed].counts for seed in self.seeds]
-        return {outcome: sum(run[outcome] for run in runs) / len(runs) for outcome in runs[0]}
+        """Return the mean over the seeds of how many jobs have each outcome."""
+        runs = [self._runs[configuration, log, seed].values for seed in self.seeds]
+        names = ["simulated", *(name for outcomes, _ in _LOST for name in outcomes)]
+        return {name: sum(run[name] or 0 for run in runs) / len(runs) for name in names}
 
     def table(self) -> list[EntryScores]:
         """Return the entries, the best first; those not ranked last."""

@@ -11,6 +11,8 @@ import pytest
 pytest.importorskip("bokeh")
 pytest.importorskip("matplotlib")
 
+from cpsched.report.readable import Titled
+from cpsched.util.tables import Column, Table
 from small_studies import swf
 from tiny import FOUR_CORES, jobs, machine, run
 
@@ -18,10 +20,8 @@ from cpsched.errors import ConfigError, RunError
 from cpsched.report.html.make import make_report
 from cpsched.report.html.page import html_table, island
 from cpsched.report.html.reproduce import simulate_line, study_text
-from cpsched.report.readable import Titled
 from cpsched.study import carry_out, load_run, load_study, save_run
 from cpsched.study.study_file import parse_study
-from cpsched.util.tables import Column, Table
 
 pytestmark = pytest.mark.slow
 

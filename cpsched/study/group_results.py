@@ -1,5 +1,5 @@
 """
-Which groups of jobs gain or lose against the baseline: by queue, account, user, length, size, GPUs.
+Groups of jobs in a run and in its baseline: by queue, account, user, length, size, GPUs.
 
 Jobs that ran in both runs are compared one by one. Intervals and verdicts are those of
 :class:`cpsched.study.verdicts.Compared`.
@@ -21,16 +21,17 @@ from cpsched.metrics.waits import began
 from cpsched.metrics.window import finished
 from cpsched.model.arrays import let_go, shared
 from cpsched.model.schedule import PART
-from cpsched.study.comparisons import with_baselines
+from cpsched.study.comparisons import Result, with_baselines
 from cpsched.study.inputs import second_of
 from cpsched.study.paired import DAY, Sums
 from cpsched.study.reader import load_run
 from cpsched.study.verdicts import RESOLUTION, Compared
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from cpsched.study.results import RunResult
+    from cpsched.metrics.definitions import Group
+    from cpsched.study.results import RunKey, RunResult
     from cpsched.study.study import Baseline
     from cpsched.util.types import FloatArray, IntArray, StrArray
 
@@ -65,34 +66,42 @@ class _Jobs:
             let_go(column, first, end)
 
 
-def gains(
+def group_results(
     repeated: Sequence[list[RunResult]],
     baseline: Baseline,
     start: int | str | None = None,
-    about: tuple[str, tuple[str, str]] | None = None,
-) -> list[dict[str, Any]]:
+    runs: Collection[RunKey] | None = None,
+) -> Iterator[Result]:
     """
-    Return a row for each group of jobs of each run that is not the baseline.
+    Yield the rows of each group of jobs of each run that is not the baseline.
 
-    ``hours`` is the total extra wait of the group's jobs (negative: less), the mean over
-    repetitions; ``shorter`` and ``longer`` are the shares of jobs that wait at least a minute less
-    or more.
+    The metrics are those whose names begin with ``common_``, and the shares of jobs that wait at
+    least a minute less or longer.
 
     Parameters
     ----------
     start
         Jobs submitted from this second or date on are compared; None: all.
-    about
-        The place and the names of the only run that is looked at; None: all.
+    runs
+        The only runs that are compared; None: all.
     """
     # A baseline is read once.
     read = cache(partial(_read, start=start))
-    return [
-        {**of[0].labels, **row}
-        for of, pairs in with_baselines(repeated, baseline)
-        if about in (None, (of[0].case, of[0].configuration))
-        for row in _rows([tuple(map(read, pair)) for pair in pairs])
-    ]
+    for of, pairs in with_baselines(repeated, baseline):
+        if pairs and (runs is None or of[0].key in runs):
+            for group, name, compared in _rows([tuple(map(read, pair)) for pair in pairs]):
+                plain = isinstance(compared, int | float)
+                yield Result(
+                    run=of[0].key,
+                    allocator=of[0].allocator,
+                    group=group,
+                    metric=name,
+                    value=compared if plain else compared.value,
+                    repetitions=len(of),
+                    baseline=pairs[0][1].key,
+                    compared=None if plain else compared,
+                    pairs=len(pairs),
+                )
 
 
 def _read(run: RunResult, start: int | str | None) -> _Jobs:
@@ -185,16 +194,16 @@ def _are_same(ours: _Jobs, theirs: _Jobs) -> bool:
     return True
 
 
-def _rows(both: Sequence[tuple[_Jobs, ...]]) -> Iterator[dict[str, Any]]:
+def _rows(both: Sequence[tuple[_Jobs, ...]]) -> Iterator[tuple[Group, str, Any]]:
+    """Yield each group with each metric, and its comparison or its value."""
     joined = [_Pair.of(*pair) for pair in both]
-    if not joined:
-        return
-    # Sizes are shares of a machine: of the baseline's.
+    # Sizes are shares of a system: of the baseline's.
     names = {"all": ["all"], **_names(joined)}
     tallies = [_tallies(pair, names) for pair in joined]
     for kind, groups in names.items():
         for group, name in enumerate(groups):
-            yield from _row(kind, name, [of[kind].of(group) for of in tallies])
+            for metric, compared in _metrics([of[kind].of(group) for of in tallies]):
+                yield (kind, name), metric, compared
 
 
 def _names(joined: Sequence[_Pair]) -> dict[str, list[str]]:
@@ -292,41 +301,25 @@ def _tallies(pair: _Pair, names: Mapping[str, Sequence[str]]) -> dict[str, _Tall
     return tallies
 
 
-def _row(kind: str, name: str, sums: Sequence[_Sums]) -> Iterator[dict[str, Any]]:
-    """Yield the changes of a group of jobs over repetitions; nothing if it is empty."""
+def _metrics(sums: Sequence[_Sums]) -> Iterator[tuple[str, Compared | int | float]]:
+    """Yield the metrics of a group of jobs over repetitions; nothing if it is empty."""
     total, base_total = (reduce(add, values) for values in list(zip(*sums, strict=True))[:2])
     number = round(float(total.weight.sum()))
     if not number:
         return
-    slowdowns, longest_waits, changed = (
-        sum(values) for values in list(zip(*sums, strict=True))[2:]
-    )
-    shorter, longer = changed.tolist()
     # A repetition may have no job of a small group.
-    means = [(side.ours.mean, side.theirs.mean) for side in sums if side.ours.weight.any()]
-    waits = Compared.of(*_apart(means), (total, base_total), resolution=RESOLUTION)
-    longest = Compared.of(*_apart([side.longest.tolist() for side in sums]), resolution=RESOLUTION)
-    mean, base_mean = (float(side.total.sum()) / number for side in (total, base_total))
-    low, high = waits.span or (None, None)
-    yield {
-        "kind": kind,
-        "group": name,
-        "jobs": number // len(sums),
-        "wait_mean_s": mean,
-        "base_wait_mean_s": base_mean,
-        "difference": mean - base_mean,
-        "difference_low": low,
-        "difference_high": high,
-        "wait_max_s": round(longest_waits[0] / len(sums)),
-        "base_wait_max_s": round(longest_waits[1] / len(sums)),
-        "wait_max_verdict": longest.verdict,
-        "bounded_slowdown_mean": float(slowdowns[0]) / number,
-        "base_bounded_slowdown_mean": float(slowdowns[1]) / number,
-        "shorter": shorter / number,
-        "longer": longer / number,
-        "hours": (mean - base_mean) * number / len(sums) / 3600,
-        "verdict": waits.verdict,
-    }
+    with_jobs = [side for side in sums if side.ours.weight.any()]
+    waits = [(side.ours.mean, side.theirs.mean) for side in with_jobs]
+    slowdowns = [(side.slowdown / side.ours.weight.sum()).tolist() for side in with_jobs]
+    longest = [side.longest.tolist() for side in sums]
+    shorter, longer = np.sum([side.changed for side in sums], axis=0).tolist()
+    yield "common_jobs", number // len(sums)
+    daily = total, base_total
+    yield "common_wait_mean_s", Compared.of(*_apart(waits), daily, resolution=RESOLUTION)
+    yield "common_wait_max_s", Compared.of(*_apart(longest), resolution=RESOLUTION)
+    yield "common_bounded_slowdown_mean", Compared.of(*_apart(slowdowns))
+    yield "share_that_waits_less", shorter / number
+    yield "share_that_waits_longer", longer / number
 
 
 def _apart(pairs: Sequence[Sequence[Any]]) -> tuple[list[float], list[float]]:

@@ -1,0 +1,97 @@
+"""The results table on a terminal: the baseline in absolute values, the others as ratios."""
+
+from __future__ import annotations
+
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from cpsched.metrics.waits import MEANING
+from cpsched.report import views
+from cpsched.report.findings import base_name, losses
+from cpsched.study.comparisons import Result
+from cpsched.study.verdicts import ONE_RUN
+from cpsched.util.terminal import STYLES, table_text
+from cpsched.util.words import counted, escaped, estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cpsched.report.results_table import ResultsTable
+    from cpsched.report.views import View
+    from cpsched.study.results import RunKey
+
+#: Characters of a column of names and of one of numbers, with the gap.
+_NAME, _NUMBER = 24, 14
+
+
+def results_text(table: ResultsTable, case: str, width: int, *, colour: bool = False) -> str:
+    """Return the leading metrics of the runs of a case as a table, with notes below it."""
+    view = views.leading(table, case)
+    shown = max(4, (width - _NAME) // _NUMBER)
+    headers = view.headers[: 1 + shown]
+    rows = [[(str(row[0]), ""), *map(_ratio_cell, row[1 : 1 + shown])] for row in view.rows]
+    lines = [
+        line
+        for note in notes(table, case)
+        for line in wrap(note, width, break_on_hyphens=False, break_long_words=False)
+    ]
+    text = table_text(headers, rows, width=width, colour=colour)
+    return "\n".join([text, "", *lines])
+
+
+def _ratio_cell(cell: views.Cell) -> tuple[str, str]:
+    ratio, interval = views.compared_text(cell)
+    style = ""
+    if isinstance(cell, Result) and cell.compared is not None:
+        style = STYLES[cell.effect] or "dim"
+    return "\n".join(filter(None, (ratio, interval))), style
+
+
+def notes(table: ResultsTable, case: str) -> Iterator[str]:
+    """Yield what the reader must know about the table of a case, once for all rows."""
+    runs = table.cases[case]
+    compared = [run for run in runs if table.baseline_of(run) is not None]
+    most = max(len(table.repetitions[run]) for run in runs)
+    if compared:
+        yield _compared(table, compared, most)
+    elif most > 1:
+        yield f"Means of {counted(most, 'repetition')}."
+    about = [f"Waits are {MEANING}"]
+    if len({run[3] for run in runs}) == 1:
+        about.append(f"runtime estimate: {escaped(estimate(runs[0][3]))}")
+    allocators = {table.repetitions[run][0].allocator for run in runs}
+    if len(allocators) == 1 and (allocator := allocators.pop()):
+        about.append(f"allocator: {allocator}")
+    yield f"{'. '.join([about[0], ', '.join(about[1:]).capitalize()]).rstrip('. ')}."
+    for run in compared:
+        base = table.baseline_of(run)
+        if base is not None and (lost := list(losses(table, run, base))):
+            yield f"Loses jobs: {escaped(table.name(run))}, {', '.join(lost)}."
+
+
+def _compared(table: ResultsTable, runs: list[RunKey], repetitions: int) -> str:
+    """Return what ratios refer to, and where their intervals come from."""
+    names = list(dict.fromkeys(base_name(table, run) for run in runs))
+    base = names[0] if len(names) == 1 else "the run that each is compared with"
+    rows = [row for row in table.rows if row.run in runs and row.interval is not None]
+    text = f"Rows without a mark of the baseline are ratios to {escaped(base)}"
+    if rows:
+        source = [counted(repetitions, "repetition")] if repetitions > 1 else []
+        source += ["the days of the log"] if any(row.days for row in rows) else []
+        return f"{text}, with 95 % intervals over {' and '.join(source)}."
+    if any(row.verdict == ONE_RUN for row in table.rows if row.run in runs):
+        return f"{text}. One run each confirms no difference."
+    return f"{text}."
+
+
+def view_text(view: View, width: int) -> str:
+    """Return a view as aligned text with absolute values, in parts where it is too wide."""
+    fitting = max(1, (width - _NAME * view.names) // _NUMBER)
+    names = range(view.names)
+    parts = []
+    for first in range(view.names, len(view.headers), fitting):
+        columns = [*names, *range(first, min(first + fitting, len(view.headers)))]
+        rows = [[views.text(row[at]) for at in columns] for row in view.rows]
+        headers = [view.headers[at] for at in columns]
+        parts.append(table_text(headers, rows, width=width, names=view.names))
+    return "\n\n".join(parts)
