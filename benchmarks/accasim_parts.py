@@ -30,7 +30,7 @@ PARTS = {
     "the loop": ("cpsched.simulation.simulator:Simulator.run",),
     "metrics": ("cpsched.study.writer:summarize",),
     "writing the run": ("cpsched.study.worker:save_run",),
-    "tables": ("cpsched.study:make_tables",),
+    "tables": ("cpsched.report:load_results",),
 }
 #: Wraps the functions, runs the command, and writes seconds by part into a file.
 _TIMED = """

@@ -19,18 +19,19 @@ from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cpsched.report.grid import LONGEST, QUALITY, interval, rows
-from cpsched.report.overview import overview
-
-from cpsched.study import carry_out, load_study, make_tables
-from cpsched.util.words import ratio as times
+from cpsched.report import load_results
+from cpsched.report.across_logs import across_logs, sentences
+from cpsched.report.findings import LONGEST, QUALITY
+from cpsched.report.terminal import view_text
+from cpsched.report.views import compared_text, mean_text, over_logs, ratio_text
+from cpsched.study import carry_out, load_study
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cpsched.report.grid import Row
-    from cpsched.report.leading_rows import Measured
-    from cpsched.util.tables import Table
+    from cpsched.report.across_logs import AcrossLogs
+    from cpsched.report.views import View
+    from cpsched.study.comparisons import Result
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 NAMES = ("grid-slowdown", "grid-wait")
@@ -57,29 +58,29 @@ def main() -> None:
     outcome = carry_out(load_study(args.study), args.out, jobs=1)
     if outcome.failed:
         raise SystemExit(f"{outcome.failed[0].name}: {outcome.failed[0].error}")
-    tables = make_tables(args.out)
-    over = overview(tables)
-    assert over is not None
-    for name, table in zip(NAMES, over.tables, strict=True):
-        print(f"{table.text(100)}\n")
-        write(DOCS / "measurements" / "data" / f"{name}.csv", table)
-    print("\n".join(over.sentences))
-    picture = drawn(rows(tables), tables.results.baseline.dispatcher or "the baseline")
+    table = load_results(args.out)
+    entries = across_logs(table)
+    for name, view in zip(NAMES, over_logs(table), strict=False):
+        print(f"{view_text(view, 100)}\n")
+        write(DOCS / "measurements" / "data" / f"{name}.csv", view)
+    print("\n".join(sentences(entries)))
+    picture = drawn(entries, table.study.baseline.dispatcher or "the baseline")
     (DOCS / "pictures" / "grid.svg").write_text(picture, encoding="utf-8")
 
 
-def write(path: Path, table: Table) -> None:
+def write(path: Path, view: View) -> None:
     """Write a table as CSV: a ratio and its interval in a cell."""
-    cells = [[one.replace("\n", " ") for one in column.cells()] for column in table.columns]
     with path.open("w", encoding="utf-8", newline="") as file:
         out = csv.writer(file, lineterminator="\n")
-        out.writerow(column.header for column in table.columns)
-        out.writerows(zip(*cells, strict=True))
+        out.writerow(view.headers)
+        for row in view.rows:
+            cells = (" ".join(filter(None, compared_text(cell))) for cell in row)
+            out.writerow(cell.replace("\n", " ") for cell in cells)
 
 
-def drawn(found: Sequence[Row], base: str) -> str:
+def drawn(entries: Sequence[AcrossLogs], base: str) -> str:
     """Return the picture as SVG."""
-    parts = list(_parts(found, base))
+    parts = list(_parts(entries, base))
     height = max(at for at, _ in parts) + 12
     return "\n".join(
         [
@@ -91,37 +92,37 @@ def drawn(found: Sequence[Row], base: str) -> str:
     )
 
 
-def _parts(found: Sequence[Row], base: str) -> Iterator[tuple[int, str]]:
+def _parts(entries: Sequence[AcrossLogs], base: str) -> Iterator[tuple[int, str]]:
     """Yield what is drawn, each with how far down it reaches."""
-    wide = (WIDTH - MARGIN) / len(found)
-    middles = [MARGIN + wide * (at + 0.5) for at in range(len(found))]
+    wide = (WIDTH - MARGIN) / len(entries)
+    middles = [MARGIN + wide * (at + 0.5) for at in range(len(entries))]
     yield _text(0, 14, f"mean bounded slowdown, {base} = 1", "head")
-    for row, x in zip(found, middles, strict=True):
+    for row, x in zip(entries, middles, strict=True):
         # Two lines: a name of two parts is wider than its column.
         first, dash, rest = row.name.partition("-")
         yield _text(x, 34, first + dash, "name number")
         yield _text(x, 47, rest, "name number")
     y = 54
-    for name, cells in zip(found[0].logs, zip(*(r.on_each(QUALITY) for r in found), strict=True),
-                           strict=True):  # fmt: skip
+    for name in entries[0].runs:
         yield _text(0, y + 15, name)
-        for one, x in zip(cells, middles, strict=True):
-            yield from _cell(one, x, y, wide)
+        for entry, x in zip(entries, middles, strict=True):
+            yield from _cell(entry.row(name, QUALITY), x, y, wide)
         y += HEIGHT
     yield y, f'<line x1="0" x2="{WIDTH}" y1="{y + 5}" y2="{y + 5}"/>'
     y += 12
     for title, figure in (("all logs", QUALITY), ("longest wait", LONGEST)):
         yield _text(0, y + 13, title, "head")
-        for row, x in zip(found, middles, strict=True):
+        for row, x in zip(entries, middles, strict=True):
             mean = row.mean(figure)
             if mean is not None:
-                yield _text(x, y + 13, times(mean.mean), "head number")
-                yield _text(x, y + 26, interval(mean).replace(" to ", "-"), "number small")
+                ratio, _, interval = mean_text(mean).partition("\n")
+                yield _text(x, y + 13, ratio, "head number")
+                yield _text(x, y + 26, interval.replace(" to ", "-"), "number small")
         y += 34
     yield _text(0, y + 13, "worst log", "head")
-    for row, x in zip(found, middles, strict=True):
+    for row, x in zip(entries, middles, strict=True):
         worst, where = row.worst(QUALITY)
-        yield _text(x, y + 13, times(worst), "head number")
+        yield _text(x, y + 13, "-" if worst is None else ratio_text(worst), "head number")
         yield _text(x, y + 26, where, "number small")
     y += 48
     x = 0
@@ -134,15 +135,15 @@ def _parts(found: Sequence[Row], base: str) -> Iterator[tuple[int, str]]:
         x += far
 
 
-def _cell(one: Measured | None, x: float, y: int, wide: float) -> Iterator[tuple[int, str]]:
-    if one is None or one.ratio is None:
+def _cell(row: Result | None, x: float, y: int, wide: float) -> Iterator[tuple[int, str]]:
+    if row is None or row.ratio is None:
         yield _text(x, y + 15, "-", "number")
         return
-    kind = {"better": "less", "worse": "more"}.get(one.sure, "unclear")
-    strength = min(abs(log(one.ratio)) / log(STRONG), 1) if one.sure else 0
+    kind = {"better": "less", "worse": "more"}.get(row.effect, "unclear")
+    strength = min(abs(log(row.ratio)) / log(STRONG), 1) if row.effect else 0
     box = f'x="{x - wide / 2 + 1:.1f}" y="{y}" width="{wide - 2:.1f}" height="{HEIGHT - 2}"'
     yield y, f'<rect class="{kind}" fill-opacity="{0.15 + 0.5 * strength:.2f}" {box}/>'
-    yield _text(x, y + 15, one.times, "number")
+    yield _text(x, y + 15, ratio_text(row.ratio), "number")
 
 
 def _text(x: float, y: int, words: str, kind: str = "") -> tuple[int, str]:

@@ -36,9 +36,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import campaign
 import measure
 import numpy as np
-from cpsched.report.grid import over_logs
 
-from cpsched.study.paired import ratio
+from cpsched.study.paired import over_logs, ratio
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -6,7 +6,7 @@ How often a comparison gives a verdict where nothing differs, and the right one 
 
 ``runs`` simulates windows of ten logs of LOGS (a folder as of ``grid.toml``) and appends a line of
 figures for each run to the file RUNS; runs that are there are not made again. ``rates`` asks
-:func:`cpsched.study.comparisons.comparisons` for the verdicts on those runs.
+:func:`cpsched.study.comparisons.results_of` for the verdicts on those runs.
 
 Equal dispatchers: the same dispatcher on the same jobs, but with submits that are 0 or 1 s later
 (drawn for each job), or with requested times that are 1, 7 or 23 s longer. One run each is seed 0;
@@ -37,16 +37,16 @@ from time import process_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from cpsched.metrics.results_table_columns import LEADING
-from cpsched.study.measures import AREA, figures_of
 
 from cpsched import logs, systems
 from cpsched.metrics import jobs as job_metrics
+from cpsched.metrics.definitions import ALL as ALL_JOBS
+from cpsched.metrics.definitions import LEADING, read
 from cpsched.metrics.nominal import nominal
 from cpsched.metrics.summary import summarize
 from cpsched.metrics.window import finished
 from cpsched.simulation.simulate import simulate
-from cpsched.study.comparisons import comparisons
+from cpsched.study.comparisons import results_of
 from cpsched.study.inputs import jittered
 from cpsched.study.paired import DAY, Sums, ratio
 from cpsched.study.results import RunResult
@@ -143,10 +143,10 @@ def simulated(part: Workload, system: System, case: Case) -> dict[str, Any]:
     """Return the figures of a run, and its sums by day."""
     jobs = fitted(part, system, case)
     run = simulate(jobs, dispatcher=case.dispatcher)
-    every = figures_of(summarize(run.schedule))
+    values = read(summarize(run.schedule))[ALL_JOBS]
     return {
         "key": case.key,
-        "figures": {one.column: every.get(one.column) for one in LEADING},
+        "figures": {name: values.get(name) for name in LEADING},
         "days": {
             name: [sums.total.tolist(), sums.weight.tolist()]
             for name, sums in _days(run.schedule).items()
@@ -166,7 +166,7 @@ def _days(schedule: Schedule) -> dict[str, Sums]:
     return {
         "wait_mean_s": by_day(job_metrics.wait(submit[done], schedule.start[done])),
         "bounded_slowdown_mean": by_day(job_metrics.bounded_slowdown(response, runtime)),
-        AREA: by_day(response, weight=area),
+        "response_by_area_s": by_day(response, weight=area),
     }
 
 
@@ -204,7 +204,7 @@ def _window(workload: Workload, system: System, number: int) -> Workload | None:
         first = int(rng.integers(len(workload) - JOBS))
         part = workload.take(np.arange(first, first + JOBS))
         run = simulate(fit(part, system), dispatcher="easy")
-        if (figures_of(summarize(run.schedule))["wait_mean_s"] or 0) >= LEAST_WAIT:
+        if (read(summarize(run.schedule))[ALL_JOBS]["wait_mean_s"] or 0) >= LEAST_WAIT:
             return part
     return None
 
@@ -219,7 +219,7 @@ Answers = dict[tuple[str, str, str], list[tuple[float, float]]]
 #: A variant on a window: log, window, dispatcher, what is moved.
 Variant = tuple[str, int, str, str]
 ANY, ALL = "any of the six", "all six"
-_NAMES = tuple(one.column for one in LEADING)
+_NAMES = LEADING
 COLUMNS = (
     *("rule", "dispatchers", "figure", "pairs", "right [%]", "wrong [%]", "95 % interval"),
     *("pairs held out", "of these [%]"),
@@ -233,12 +233,12 @@ def runs_of(paths: Sequence[Path]) -> dict[Variant, dict[int, RunResult]]:
         log, window, dispatcher, what, seed = line["key"]
         known = {name: value for name, value in line["figures"].items() if value is not None}
         days = {
-            (name, "all"): Sums(*(np.array(values) for values in pair))
+            (ALL_JOBS, name): Sums(*(np.array(values) for values in pair))
             for name, pair in line["days"].items()
         }
         runs[log, window, dispatcher, what][seed] = RunResult(
             path=Path(), workload=log, system=str(window), dispatcher=f"{dispatcher} {what}",
-            predictor="requested", seed=seed, counts={}, groups={"all": known}, sizes={}, days=days,
+            predictor="requested", seed=seed, metrics={ALL_JOBS: known}, days=days,
             timing={}, dispatcher_spec=dispatcher, allocator=None,
         )  # fmt: skip
     return runs
@@ -247,8 +247,8 @@ def runs_of(paths: Sequence[Path]) -> dict[Variant, dict[int, RunResult]]:
 def verdicts(ours: Sequence[RunResult], theirs: Sequence[RunResult]) -> dict[str, str]:
     """Return the library's verdict on each figure of paired runs."""
     baseline = Baseline(dispatcher=theirs[0].dispatcher)
-    rows = comparisons([list(ours), list(theirs)], baseline)
-    return {row["figure"]: row["verdict"] for row in rows}
+    rows = results_of([list(ours), list(theirs)], baseline)
+    return {row.metric: row.verdict for row in rows if row.compared is not None}
 
 
 def side(verdict: str) -> str:
@@ -274,7 +274,7 @@ def of_equal(runs: dict[Variant, dict[int, RunResult]]) -> Answers:
                 name
                 for name in _NAMES
                 if any(
-                    ours[seed].figures.get(name) != theirs[seed].figures.get(name) for seed in seeds
+                    ours[seed].values.get(name) != theirs[seed].values.get(name) for seed in seeds
                 )
             }
             wrong = {name: float(bool(side(found.get(name, "")))) for name in differ}
@@ -319,7 +319,7 @@ def of_unequal(runs: dict[Variant, dict[int, RunResult]]) -> Answers:
 def _truth(ours: dict[int, RunResult], theirs: dict[int, RunResult], name: str) -> str:
     """Return which side a figure is on by all repetitions; empty: by less or more than asked."""
     seeds = range(REPETITIONS)
-    values = [[of[seed].figures.get(name) or 0.0 for seed in seeds] for of in (ours, theirs)]
+    values = [[of[seed].values.get(name) or 0.0 for seed in seeds] for of in (ours, theirs)]
     found = ratio(*values)
     if found is None or not TRUTHS[0] <= abs(found.mean - 1) <= TRUTHS[1]:
         return ""

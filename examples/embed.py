@@ -49,4 +49,4 @@ workload = Workload.build(
 for dispatcher in (WidestFirst(), "easy"):
     run = simulate(workload, parse_system(SYSTEM, where="example"), dispatcher=dispatcher)
     starts = dict(zip(workload.job_id.tolist(), run.schedule.start.tolist(), strict=True))
-    print(f"{run.dispatcher}: starts {starts}, mean wait {run.figures.mean_wait:.2f} s")
+    print(f"{run.dispatcher}: starts {starts}, mean wait {run.metrics['wait_mean_s']:.2f} s")

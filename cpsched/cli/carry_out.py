@@ -59,7 +59,7 @@ def carry_out_and_show(study: Study, shown: Shown, *, repeat: str = "--repeat 5"
     page = _report(shown.out) if made and shown.report else None
     if shown.as_json:
         data = results_as_data(made[0]) if made else {}
-        print_json("results", {**data, "report": None if page is None else str(page)})
+        print_json("results", {**data, "report": None if page is None else str(page)}, version=2)
     elif made:
         _show(outcome, made[0], page, repeat, shown)
     if outcome.failed:

@@ -33,17 +33,19 @@ def echo(text: str, *, err: bool = False) -> None:
     typer.echo(text if _is_plain(text) else "\n".join(map(escaped, text.split("\n"))), err=err)
 
 
-def print_json(kind: str, content: dict[str, Any]) -> None:
+def print_json(kind: str, content: dict[str, Any], version: int = 1) -> None:
     """
-    Print what a command found as one JSON object, for programs.
+    Print the output of a command as one JSON object, for programs.
 
     Parameters
     ----------
     kind
-        Determines the keys: ``schema`` is ``cpsched.KIND/1``; the number grows when a key changes
-        its meaning or is removed. Units are part of the keys' names (``wait_s``).
+        Determines the keys: ``schema`` is ``cpsched.KIND/VERSION``. Units are part of the keys'
+        names (``wait_s``).
+    version
+        Grows when a key changes its meaning or is removed.
     """
-    typer.echo(json_text({"schema": f"cpsched.{kind}/1", **content}, indent=1))
+    typer.echo(json_text({"schema": f"cpsched.{kind}/{version}", **content}, indent=1))
 
 
 def _is_plain(text: str) -> bool:

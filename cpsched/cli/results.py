@@ -102,7 +102,7 @@ def _show_all(table: ResultsTable) -> None:
     from cpsched.report import views
 
     for _, of_case in views.documents(table):
-        _show_views(view for view in of_case if view.title != "leading metrics")
+        _show_views(view for view in of_case if not view.ratios or not view.case)
     _show_views(_of_first_runs(table))
 
 

@@ -220,7 +220,7 @@ def _print(
     from cpsched.study.policies import assumed_of
 
     if as_json:
-        print_json("results", results_as_data(table, kept=out is not None))
+        print_json("results", results_as_data(table, kept=out is not None), version=2)
         return
     echo(heading(fitted.workload, fitted.system))
     for line in not_simulated(fitted.workload, dict(fitted.rejected)):

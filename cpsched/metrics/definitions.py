@@ -280,6 +280,8 @@ _COMMON = (
 )  # fmt: skip
 #: What is measured of groups of jobs.
 _OF_JOBS = (*_WAIT, *_SLOWDOWN, *_BOUNDED)
+#: Names of the metrics of jobs that ran in a run and in its baseline.
+COMMON = frozenset(known.name for known in _COMMON)
 #: All metrics that a summary has.
 METRICS = (
     *(*_COUNTS, *_OF_JOBS, *_TURNAROUND, *_USERS, *_QUEUE),

@@ -43,6 +43,8 @@ _LEAST_LOSS = 0.0005
 _MOST, _MOST_GROUPS = 6, 3
 #: A change of a wait by fewer seconds is not reported.
 _NOTICED = 60
+#: The baseline of scenarios, which needs no name.
+_BASELINE = "baseline"
 #: Kinds of groups that every log has.
 _FORMS = ("length", "size")
 _CAVEATS = {
@@ -111,7 +113,7 @@ class Effect(NamedTuple):
     def certainty(self) -> str:
         """The interval in words, or why there is none."""
         if self.interval is None:
-            return "one run each, no interval" if self.verdict == ONE_RUN else "no interval"
+            return "one run" if self.verdict == ONE_RUN else "no interval"
         low, high = (change(end) for end in self.interval)
         less = "" if is_clear(self.verdict) else ", not significant"
         return f"95 % CI {low.removesuffix(' %')} to {high}{less}"
@@ -138,6 +140,8 @@ class Change:
         Both allocators in words if they differ, else empty.
     days
         Number of days that the interval is over; None where it is not over days.
+    pairs
+        Number of repetitions that are compared; 0 over several logs.
     """
 
     name: str
@@ -148,6 +152,7 @@ class Change:
     worse: tuple[str, ...] = ()
     placement: str = ""
     days: int | None = None
+    pairs: int = 0
 
     @property
     def claim(self) -> Claim:
@@ -174,10 +179,15 @@ class Change:
 
     def __str__(self) -> str:
         """Return name, change and losses: ``fifo: mean wait +12 % (...), longest wait ...``."""
+        return f"{self.name}: {self.effects}"
+
+    @property
+    def effects(self) -> str:
+        """The changes of both metrics, and what is lost."""
         longest = "longest wait unknown" if self.longest is None else str(self.longest)
         worse = [f"worse on {', '.join(self.worse)}"] if self.worse else []
         placement = [self.placement] if self.placement else []
-        return "; ".join([f"{self.name}: {self.main}, {longest}", *worse, *self.losses, *placement])
+        return "; ".join([f"{self.main}, {longest}", *worse, *self.losses, *placement])
 
 
 class Finding(NamedTuple):
@@ -232,6 +242,7 @@ def change_of(table: ResultsTable, run: RunKey) -> Change | None:
         losses=tuple(losses(table, run, base)),
         placement=_placement(table, run, base),
         days=main.days,
+        pairs=main.pairs,
     )
 
 
@@ -296,7 +307,8 @@ def _finding(table: ResultsTable, case: str, changes: dict[RunKey, Change], repe
 def headline(best: Change, *, alone: bool) -> str:
     """Return the sentence that answers the question."""
     if best.claim in (Claim.GAIN, Claim.ONE_RUN) or alone:
-        return f"{best}."
+        against = "" if best.base == _BASELINE else f" against {best.base}"
+        return f"{best.name}{against}: {best.effects}."
     if best.claim is Claim.LOSES_JOBS:
         return f"No run gains over {best.base} without losing jobs. {best}."
     if best.claim is Claim.UNCLEAR:
@@ -340,7 +352,7 @@ def _front(table: ResultsTable, case: str) -> Iterator[str]:
 def _caveat(best: Change, repeat: str) -> str:
     """Return what the interval leaves open; empty where it leaves nothing."""
     verdict = best.main.verdict
-    if verdict == ONE_RUN:
+    if verdict == ONE_RUN or best.pairs == 1:
         return f"One run each confirms no difference: use {repeat}."
     if is_of_log(verdict):
         return _CAVEATS["this log" if best.days else "short"]
@@ -386,7 +398,7 @@ def group_lines(table: ResultsTable, run: RunKey) -> Iterator[str]:
         yield f"Wait longer under {name}: {_groups(worse)}."
     if better:
         yield f"Wait less under {name}: {_groups(better)}."
-    if unclear:
+    if unclear and any(row.difference_interval for row in unclear):
         rest = len(unclear) - _MOST_GROUPS
         more = f", {rest} more" if rest > 0 else ""
         yield f"Not significant under {name}: {_groups(unclear[:_MOST_GROUPS])}{more}."
@@ -414,7 +426,9 @@ def change(ratio: float) -> str:
     if ratio >= 10:
         return f"{ratio:,.0f} times"
     percent = 100 * (ratio - 1)
-    return f"{percent:+.{1 if 0 < abs(percent) < 1 else 0}f} %"
+    if abs(percent) < 0.05:
+        return "0 %"
+    return f"{percent:+.{1 if abs(percent) < 0.95 else 0}f} %"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import ConfigError
-from cpsched.metrics.definitions import ALL, METRICS, RANKED, metric
+from cpsched.metrics.definitions import ALL, COMMON, METRICS, RANKED, metric
 from cpsched.metrics.outcomes import EXCLUDED
 from cpsched.study.comparisons import is_lower, mean_of, results_of
 from cpsched.study.group_results import group_results
@@ -89,8 +89,9 @@ class ResultsTable:
     def name(self, run: RunKey) -> str:
         """Return a run's name at its workload and system: its dispatcher, if need be more."""
         runs = self.cases[case_of(self.repetitions[run][0].labels)]
-        several = len({predictor for *_, predictor in runs}) > 1
-        return f"{run[2]} with {estimate(run[3])}" if several else run[2]
+        if self.study.by_group or len({predictor for *_, predictor in runs}) == 1:
+            return run[2]
+        return f"{run[2]} with {estimate(run[3])}"
 
     def metrics(self, case: str, section: str, group: Group = ALL) -> list[Metric]:
         """Return the metrics of a section that some run of a case has a value of."""
@@ -110,7 +111,7 @@ class ResultsTable:
 
     def group_rows(self, run: RunKey) -> list[Result]:
         """Return how the waits of groups of jobs change in a run; read from its jobs if need be."""
-        rows = [row for row in self.rows if row.run == run and row.metric.startswith("common_")]
+        rows = [row for row in self.rows if row.run == run and row.metric in COMMON]
         return rows or list(self._groups_of([run]))
 
     def _groups_of(self, runs: Sequence[RunKey] | None) -> Iterator[Result]:

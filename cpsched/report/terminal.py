@@ -28,18 +28,26 @@ def results_text(table: ResultsTable, case: str, width: int, *, colour: bool = F
     """Return the leading metrics of the runs of a case as a table, with notes below it."""
     view = views.leading(table, case)
     shown = max(4, (width - _NAME) // _NUMBER)
-    headers = view.headers[: 1 + shown]
-    rows = [[(str(row[0]), ""), *map(_ratio_cell, row[1 : 1 + shown])] for row in view.rows]
     lines = [
         line
         for note in notes(table, case)
         for line in wrap(note, width, break_on_hyphens=False, break_long_words=False)
     ]
-    text = table_text(headers, rows, width=width, colour=colour)
-    return "\n".join([text, "", *lines])
+    shown_view = view._replace(
+        headers=view.headers[: 1 + shown], rows=[row[: 1 + shown] for row in view.rows]
+    )
+    return "\n".join([view_text(shown_view, width, colour=colour), "", *lines])
 
 
-def _ratio_cell(cell: views.Cell) -> tuple[str, str]:
+def _wrapped(header: str) -> str:
+    """Return a header on lines that are no wider than numbers."""
+    return "\n".join(wrap(header, _NUMBER - 2))
+
+
+def _cell(view: View, cell: views.Cell) -> tuple[str, str]:
+    """Return the text of a cell and its style."""
+    if not view.ratios:
+        return views.text(cell), ""
     ratio, interval = views.compared_text(cell)
     style = ""
     if isinstance(cell, Result) and cell.compared is not None:
@@ -56,13 +64,13 @@ def notes(table: ResultsTable, case: str) -> Iterator[str]:
         yield _compared(table, compared, most)
     elif most > 1:
         yield f"Means of {counted(most, 'repetition')}."
-    about = [f"Waits are {MEANING}"]
+    about = [f"Waits are {MEANING}."]
     if len({run[3] for run in runs}) == 1:
-        about.append(f"runtime estimate: {escaped(estimate(runs[0][3]))}")
+        about.append(f"Runtime estimate: {escaped(estimate(runs[0][3]))}.")
     allocators = {table.repetitions[run][0].allocator for run in runs}
     if len(allocators) == 1 and (allocator := allocators.pop()):
-        about.append(f"allocator: {allocator}")
-    yield f"{'. '.join([about[0], ', '.join(about[1:]).capitalize()]).rstrip('. ')}."
+        about.append(f"Allocator: {allocator}.")
+    yield " ".join(about)
     for run in compared:
         base = table.baseline_of(run)
         if base is not None and (lost := list(losses(table, run, base))):
@@ -72,9 +80,9 @@ def notes(table: ResultsTable, case: str) -> Iterator[str]:
 def _compared(table: ResultsTable, runs: list[RunKey], repetitions: int) -> str:
     """Return what ratios refer to, and where their intervals come from."""
     names = list(dict.fromkeys(base_name(table, run) for run in runs))
-    base = names[0] if len(names) == 1 else "the run that each is compared with"
+    base = names[0] if len(names) == 1 else "the baseline with the same runtime estimate"
     rows = [row for row in table.rows if row.run in runs and row.interval is not None]
-    text = f"Rows without a mark of the baseline are ratios to {escaped(base)}"
+    text = f"Ratios to {escaped(base)}"
     if rows:
         source = [counted(repetitions, "repetition")] if repetitions > 1 else []
         source += ["the days of the log"] if any(row.days for row in rows) else []
@@ -84,14 +92,14 @@ def _compared(table: ResultsTable, runs: list[RunKey], repetitions: int) -> str:
     return f"{text}."
 
 
-def view_text(view: View, width: int) -> str:
-    """Return a view as aligned text with absolute values, in parts where it is too wide."""
+def view_text(view: View, width: int, *, colour: bool = False) -> str:
+    """Return a view as aligned text, in parts where it is too wide."""
     fitting = max(1, (width - _NAME * view.names) // _NUMBER)
     names = range(view.names)
     parts = []
     for first in range(view.names, len(view.headers), fitting):
         columns = [*names, *range(first, min(first + fitting, len(view.headers)))]
-        rows = [[views.text(row[at]) for at in columns] for row in view.rows]
-        headers = [view.headers[at] for at in columns]
-        parts.append(table_text(headers, rows, width=width, names=view.names))
+        rows = [[_cell(view, row[at]) for at in columns] for row in view.rows]
+        headers = [_wrapped(view.headers[at]) for at in columns]
+        parts.append(table_text(headers, rows, width=width, names=view.names, colour=colour))
     return "\n\n".join(parts)

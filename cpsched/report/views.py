@@ -44,6 +44,8 @@ class View(NamedTuple):
         Cells by row and column.
     names
         How many columns are names.
+    ratios
+        Whether metrics are shown as ratios to the baseline's, with their intervals.
     """
 
     case: str
@@ -51,6 +53,7 @@ class View(NamedTuple):
     headers: list[str]
     rows: Sequence[Sequence[Cell]]
     names: int = 1
+    ratios: bool = False
 
 
 def text(cell: Cell) -> str:
@@ -86,12 +89,14 @@ def leading(table: ResultsTable, case: str) -> View:
         [_name(table, run), *(table.get(run, name) for name in names)] for run in runs
     ]
     first = "scenario" if table.study.by_group else "dispatcher"
-    return View(case, "leading metrics", [first, *(metric(name).title for name in names)], rows)
+    return View(
+        case, "leading metrics", [first, *(metric(name).title for name in names)], rows, ratios=True
+    )
 
 
 def _name(table: ResultsTable, run: RunKey) -> str:
-    baseline = " (baseline)" if run in table.baselines else ""
-    return f"{table.name(run)}{baseline}"
+    name = table.name(run)
+    return f"{name} (baseline)" if run in table.baselines and name != "baseline" else name
 
 
 def all_metrics(table: ResultsTable, case: str) -> Iterator[View]:
@@ -199,7 +204,7 @@ def over_logs(table: ResultsTable) -> Iterator[View]:
             ],
         ]
         title = f"{metric(name).title}: ratio to the baseline on each log"
-        yield View("", title, ["log", *(entry.name for entry in entries)], rows)
+        yield View("", title, ["log", *(entry.name for entry in entries)], rows, ratios=True)
 
 
 def mean_text(mean: Estimate | None) -> str:

@@ -156,8 +156,8 @@ def over_days(values: Sums, base: Sums) -> tuple[Estimate | None, Estimate | Non
     is that of its logarithm; the difference's is the ratio's times the baseline's mean, so that
     both say the same.
 
-    None if the log has fewer than eight whole days or a mean has no weight; no ratio either if a
-    mean is not above 0.
+    None if the log has fewer than eight whole days, or jobs on fewer than eight days; no ratio
+    either if a mean is not above 0.
 
     References
     ----------
@@ -169,7 +169,8 @@ def over_days(values: Sums, base: Sums) -> tuple[Estimate | None, Estimate | Non
     ours, theirs = values.padded(days), base.padded(days)
     mean, mean_base = ours.mean, theirs.mean
     # The last day is seldom whole.
-    if days - 1 < FEWEST or mean is None or mean_base is None:
+    busy = int(np.count_nonzero((ours.weight > 0) & (theirs.weight > 0)))
+    if min(days - 1, busy) < FEWEST or mean is None or mean_base is None:
         return None, None
     added, base_added, apart = ours.added(mean), theirs.added(mean_base), mean - mean_base
     if mean <= 0 or mean_base <= 0:

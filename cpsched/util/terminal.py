@@ -46,7 +46,7 @@ def table_text(
     for at, header in enumerate(headers):
         name = at < names
         table.add_column(
-            Text(header),
+            Text(_safe(header)),
             justify="left" if name else "right",
             vertical="top",
             overflow="fold",

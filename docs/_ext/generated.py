@@ -18,6 +18,7 @@ from sphinx.pycode import ModuleAnalyzer
 from texts import markdown
 
 from cpsched import systems
+from cpsched.metrics.definitions import METRICS
 from cpsched.util import registry
 from cpsched.verification.findings import Rule
 
@@ -109,6 +110,20 @@ def rules(_: str, __: int) -> str:
     return _table(("rule", "what must hold"), rows)
 
 
+def metrics(_: str, depth: int) -> str:
+    """Return a table of the metrics of each section."""
+    sections: dict[str, list[tuple[str, str, str, str]]] = {}
+    for metric in METRICS:
+        better = metric.better or ""
+        row = (f"`{metric.name}`", metric.unit, better, markdown(metric.definition))
+        sections.setdefault(metric.section, []).append(row)
+    titles = ("metric", "unit", "better", "definition")
+    return "\n\n".join(
+        f"{'#' * depth} {section.capitalize()}\n\n{_table(titles, rows)}"
+        for section, rows in sections.items()
+    )
+
+
 def _first_paragraph(thing: Any) -> str:
     return (inspect.getdoc(thing) or "").split("\n\n")[0]
 
@@ -124,6 +139,7 @@ _MAKERS = {
     "registered": registered,
     "systems": shipped_systems,
     "rules": rules,
+    "metrics": metrics,
     "licences": licences,
 }
 

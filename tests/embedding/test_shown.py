@@ -30,17 +30,17 @@ def test_a_run_says_in_one_line_how_long_jobs_waited():
     assert repr(none) == "<Run easy on four: 1 job, none ran to an end>"
 
 
-def test_the_leading_figures_of_a_run_are_attributes():
+def test_the_leading_metrics_of_a_run_are_at_hand():
     run = simulate(four_jobs(), four_cores())
-    told = summarize(run.schedule)
-    assert run.summary == told
-    assert run.figures.mean_wait == 3540
-    assert run.figures.longest_wait == 7080
-    assert run.figures.area_weighted_response == told["response_by_area_s"]
-    assert run.figures.core_use is None  # four jobs have no steady window
+    summary = summarize(run.schedule)
+    assert run.summary == summary
+    assert run.metrics["wait_mean_s"] == 3540
+    assert run.metrics["wait_max_s"] == 7080
+    assert run.metrics["response_by_area_s"] == summary["response_by_area_s"]
+    assert run.metrics["steady_utilization_core"] is None  # four jobs have no steady window
 
 
-def test_a_notebook_shows_the_leading_figures_as_a_table():
+def test_a_notebook_shows_the_leading_metrics_as_a_table():
     run = simulate(four_jobs(), four_cores())
     told, shown = run.summary["wait_s"]["all"], parsed(run._repr_html_())
     (text,) = shown.texts
@@ -101,7 +101,7 @@ def test_a_run_read_back_shows_what_the_simulated_one_did(tmp_path):
     read = load_run(tmp_path / "run")
     assert repr(read) == repr(run).replace("<Run", "<SavedRun")
     assert read._repr_html_() == run._repr_html_()
-    assert read.figures == run.figures
+    assert read.metrics == run.metrics
     assert read.to_pandas().equals(run.to_pandas())
 
 

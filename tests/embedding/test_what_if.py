@@ -1,13 +1,13 @@
 """What-ifs from Python: what the command answers, as an object."""
 
 import pytest
-from cpsched.report.sentences import conclusions
 from notebooks import four_cores, four_jobs, parsed
 
 import cpsched
 from cpsched.cli.main import main
 from cpsched.logs import write as write_log
-from cpsched.study import make_tables
+from cpsched.report import load_results
+from cpsched.report.findings import conclusions
 from cpsched.systems import save as save_system
 from cpsched.util import resources
 
@@ -27,24 +27,26 @@ def test_it_is_what_the_command_answers(tmp_path, capsys):
     assert not ended.value.code, capsys.readouterr().err
     names = [sorted(p.name for p in (tmp_path / at / "runs").iterdir()) for at in ("out", "told")]
     assert names[0] == names[1]
-    told = make_tables(tmp_path / "told")
-    assert found.tables.gains.rows() == told.gains.rows()
+    table = load_results(tmp_path / "told")
+    assert found.table.as_rows() == table.as_rows()
     # The sentence has the longest wait of the table: the mean over the repetitions.
-    base = next(row for row in told.summary.rows() if row["dispatcher"] == "baseline")
-    gain = next(row for row in told.gains.rows() if row["dispatcher"] == "scale-load 2")
-    assert gain["base_wait_max_s"] == round(base["wait_max_s"])
-    assert found.finding.splitlines() == conclusions(told)
+    base, scenario, _ = table.repetitions
+    assert table.get(scenario, "common_wait_max_s").base_value == pytest.approx(
+        table.get(base, "wait_max_s").value
+    )
+    assert found.finding.splitlines() == conclusions(table)
 
 
 def test_a_notebook_has_the_tables_the_sentences_and_the_runs():
     found = cpsched.what_if(four_jobs(), CHANGES, system=four_cores())
-    assert found.to_pandas()["dispatcher"].tolist() == ["baseline", "scale-load 2", "half"]
-    gains = found.to_pandas("gains")
-    assert set(gains["dispatcher"]) == {"scale-load 2", "half"}
+    assert [run[2] for run in found.table.repetitions] == ["baseline", "scale-load 2", "half"]
+    frame = found.to_pandas()
+    changed = frame[frame["metric"] == "share_that_waits_longer"]
+    assert set(changed["dispatcher"]) == {"scale-load 2", "half"}
     assert [len(run.schedule.workload) for run in found.runs] == [4, 8, 2]
     (text,) = parsed(found._repr_html_()).texts
-    assert "None of the 2 scenarios" in text
-    assert "the log records no starts" in text
+    assert "half: mean wait " in text
+    assert "The log records no starts" in text
 
 
 @pytest.mark.parametrize(

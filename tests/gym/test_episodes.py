@@ -81,16 +81,16 @@ def test_estimates_plan_and_are_corrected_as_in_the_simulator():
 
 
 @pytest.mark.parametrize(
-    ("measure", "figure"),
+    ("measure", "metric"),
     [
-        ("bounded-slowdown", "mean_bounded_slowdown"),
-        ("wait", "mean_wait"),
-        ("area-weighted-response", "area_weighted_response"),
+        ("bounded-slowdown", "bounded_slowdown_mean"),
+        ("wait", "wait_mean_s"),
+        ("area-weighted-response", "response_by_area_s"),
     ],
 )
-def test_rewards_sum_to_the_measure_of_the_simulated_run(measure, figure):
+def test_rewards_sum_to_the_measure_of_the_simulated_run(measure, metric):
     workload = drawn(6)
-    expected = getattr(run(workload, POOL, "easy").figures, figure)
+    expected = run(workload, POOL, "easy").metrics[metric]
     for reward in ("dense", "end"):
         env = env_of(workload, measure=measure, reward=reward)
         _, total, said = played(env, first_come)

@@ -35,7 +35,7 @@ def test_a_saved_policy_simulates_like_what_it_is(tmp_path, decides, dispatcher)
     fitted = fit(workload, POOL)
     expected = run(fitted, None, dispatcher).schedule.start.tolist()
     assert run(fitted, None, spec).schedule.start.tolist() == expected
-    assert run(workload, machine(*[(4,)] * 4), spec).figures.mean_wait > -1
+    assert run(workload, machine(*[(4,)] * 4), spec).metrics["wait_mean_s"] > -1
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from cpsched.study.measures import AREA
 from scripted import Does
 from tiny import jobs, machine, run
 
 from cpsched.dispatch.rules import Fifo
+from cpsched.metrics.definitions import ALL
 from cpsched.metrics.nominal import nominal
 from cpsched.metrics.summary import summarize
 from cpsched.model.allocation import Allocation
@@ -83,6 +83,6 @@ def test_tables_of_studies_have_the_same_slowdowns(tmp_path):
     (result,) = collect(tmp_path / "runs").runs
     summary = summarize(found.schedule)
     for measure in ("slowdown", "bounded_slowdown"):
-        assert result.days[f"{measure}_mean", "all"].mean == summary[measure]["all"]["mean"]
-    assert result.days[AREA, "all"].mean == summary["response_by_area_s"]
-    assert result.counts["killed"] == 0
+        assert result.days[ALL, f"{measure}_mean"].mean == summary[measure]["all"]["mean"]
+    assert result.days[ALL, "response_by_area_s"].mean == summary["response_by_area_s"]
+    assert result.values["killed"] == 0

@@ -1,4 +1,4 @@
-"""Whether the record is reproduced, in words."""
+"""The baseline against recorded waits, in words."""
 
 from types import SimpleNamespace
 
@@ -6,89 +6,72 @@ import pytest
 from notebooks import SYSTEM
 
 from cpsched.model.workload import Workload
-from cpsched.report import what_if
-from cpsched.report.record import misfit, not_reproduced, of_groups, reproduced
+from cpsched.report import compare, what_if
+from cpsched.report.record import misfit, validation_lines
 from cpsched.simulation.simulate import simulate
 from cpsched.study.validation.errors import compare_starts
 from cpsched.systems import parse as parse_system
 
 
-def run(over=0.0, seed=0):
+def run(over=0.0):
     use = {"mean": 1.38, "peak": 2.92, "over": over}
-    return SimpleNamespace(
-        record={"recorded_use": use}, case="log on four", dispatcher="baseline", seed=seed
-    )
+    return SimpleNamespace(record={"recorded_use": use}, case="log on four")
 
 
-def tables(grade, *groups, over=0.0, scenarios=True):
-    """Return what is said of the record of one run: all jobs, and groups by kind, name and grade."""
+def table(grade, *groups, over=0.0, scenarios=True):
+    """Return the results of one run: all jobs, and groups by kind, name and grade."""
     rows = [
-        {"workload": "log", "system": "four", "dispatcher": "easy", "kind": kind, "group": name, "reproduced": one,
-         "simulated_wait_mean_s": 450_000.0, "recorded_wait_mean_s": 900.0, "held_mean_s": 0.0, "lag_s": 0, "within_10_min": 0.4}
-        for kind, name, one in (("all", "all", grade), *groups)
-        if one
+        {"workload": "log", "system": "four", "dispatcher": "easy", "kind": kind, "group": name,
+         "reproduced": verdict, "simulated_wait_mean_s": 450_000.0, "recorded_wait_mean_s": 900.0,
+         "held_mean_s": 0.0, "lag_s": 0, "within_10_min": 0.4}
+        for kind, name, verdict in (("all", "all", grade), *groups)
+        if verdict
     ]  # fmt: skip
     return SimpleNamespace(
-        results=SimpleNamespace(runs=(run(over),), by_group=scenarios),
-        record=SimpleNamespace(rows=lambda: rows),
+        study=SimpleNamespace(runs=(run(over),), by_group=scenarios), record=tuple(rows)
     )
 
 
 VALUES = (
-    "(mean wait from submit simulated 5 d 5 h, recorded 15 min; 40 % of the jobs start within ten"
-    " minutes of their recorded start)"
+    "Mean wait simulated 5 d 5 h, recorded 15 min; 40 % of the jobs start within ten minutes of"
+    " their recorded start."
 )
 
 
 @pytest.mark.parametrize(("grade", "line"), [
-    ("closely", f"the baseline reproduces the recorded waits closely {VALUES}"),
-    ("roughly", f"the baseline reproduces the recorded waits roughly {VALUES}: take directions and large"
-     " differences from it, not numbers"),
-    ("not", f"the baseline does not reproduce the recorded waits {VALUES}, so all this is of the simulated"
-     " system, not of the site"),
-    ("", "the log records no starts, so nothing says how close the baseline is to the site"),
+    ("closely", f"The baseline against recorded waits: good. {VALUES}"),
+    ("roughly", f"The baseline against recorded waits: moderate. {VALUES} Take directions and large"
+     " differences from it, not numbers."),
+    ("not", f"The baseline against recorded waits: poor. {VALUES} The results are of the simulated"
+     " system, not of the site."),
+    ("", "The log records no starts: the baseline cannot be validated."),
 ])  # fmt: skip
-def test_the_verdict_stands_in_one_line(grade, line):
-    assert list(reproduced(tables(grade), "log on four")) == [line]
+def test_the_grade_stands_in_one_line(grade, line):
+    assert list(validation_lines(table(grade), "log on four")) == [line]
 
 
 def test_where_dispatchers_are_compared_the_baseline_is_named():
-    (line,) = reproduced(tables("closely", scenarios=False), "log on four")
-    assert line.startswith("easy reproduces the recorded waits closely (")
-
-
-def test_of_several_repetitions_it_is_said_which_is_compared():
-    found = tables("closely")
-    found.results.runs += (run(seed=1),)
-    (line,) = reproduced(found, "log on four")
-    assert "start; the first repetition)" in line
+    (line,) = validation_lines(table("closely", scenarios=False), "log on four")
+    assert line.startswith("easy against recorded waits: good.")
 
 
 def test_a_log_without_starts_is_no_matter_where_only_dispatchers_are_compared():
-    assert list(reproduced(tables("", scenarios=False), "log on four")) == []
+    assert list(validation_lines(table("", scenarios=False), "log on four")) == []
 
 
-def test_a_log_that_the_machine_cannot_have_run_is_all_that_is_said():
+def test_a_log_that_the_system_cannot_have_run_is_all_that_is_said():
     """Not that waits are alike, as if that were to be believed."""
-    (line,) = reproduced(tables("closely", over=0.2), "log on four")
+    (line,) = validation_lines(table("closely", over=0.2), "log on four")
     assert line == misfit(run(over=0.2))
-    assert "used 138 % of its cores on average (292 % at the peak, above 100 % for 20 %" in line
+    assert "used 138 % of the cores on average, 292 % at the peak" in line
     assert misfit(run(over=0.049)) == ""
-    assert not_reproduced(tables("closely", over=0.2)) == [line]
-    assert not_reproduced(tables("roughly")) == []
 
 
-def test_groups_that_a_scenario_names_or_changes_most_are_judged_by_themselves():
-    some = tables(
-        "roughly", ("queue", "8", "not"), ("queue", "short", "not"), ("user", "8", "closely"),
-        ("account", "bio", "not"), ("QOS", "high", "not"),
-    )  # fmt: skip
-    of = f"; of {{}} the recorded waits are not reproduced {VALUES}"
-    assert of_groups(some, ["scale-load:factor=0.8,seed=8"], None) == ""
-    assert of_groups(some, ["max-time:queue=short,time=1:00:00"], None) == of.format("queue short")
-    assert of_groups(some, ["set qos.high.MaxJobsPU=4"], None) == of.format("QOS high")
-    assert of_groups(some, [], ("account", "bio")) == of.format("account bio")
-    assert of_groups(tables("not", ("queue", "short", "not")), ["queue=short"], None) == ""
+def test_groups_with_a_poor_grade_are_named():
+    groups = ("queue", "8", "not"), ("user", "8", "closely"), ("QOS", "high", "not")
+    _, line = validation_lines(table("roughly", *groups), "log on four")
+    assert line == "Poor for: queue 8, QOS high."
+    assert len(list(validation_lines(table("not", *groups), "log on four"))) == 1
 
 
 def recorded(late):
@@ -104,22 +87,28 @@ def recorded(late):
     return log.with_columns(recorded_start=start + late)
 
 
-def test_an_answer_begins_with_the_verdict_and_praises_nothing_that_is_not_reproduced():
-    """The same verdict as of ``cpsched validate``, whose rule is the same function."""
+def test_the_statement_is_the_grade_of_validate_and_stands_once():
+    """The same grade as of ``cpsched validate``, whose rule is the same function."""
     system = parse_system(SYSTEM, where="four.toml")
+    words = {"closely": "good", "roughly": "moderate", "not": "poor"}
     for late, grade in ((0, "closely"), (4000, "roughly"), (90_000, "not")):
         log = recorded(late)
-        found = what_if(log, ["scale-load 0.5", "scale-load 0.9"], system=system)
+        comparison = what_if(log, ["scale-load 0.5", "scale-load 0.9"], system=system)
         assert compare_starts(simulate(log, system).schedule, lag=None).overall.grade == grade
-        rows = found.to_pandas("record")
-        assert rows["kind"].tolist() == ["all", "queue", "queue"]
-        assert set(rows["reproduced"]) == {grade}
-        first = found.finding.splitlines()[0]
-        if grade == "not":
-            assert first.startswith(
-                "The baseline does not reproduce the recorded waits (mean wait from submit simul"
-            )
-        else:
-            assert "reproduce" not in first
-        assert ("Of 2 scenarios" in found.finding) == (grade != "not")
-        assert f"{found.tables.results.runs[0].case}\nthe baseline " in found._repr_html_()[:80]
+        record = comparison.table.record
+        assert [row["kind"] for row in record] == ["all", "queue", "queue"]
+        assert {row["reproduced"] for row in record} == {grade}
+        assert "recorded" not in comparison.finding
+        shown = comparison._repr_html_()
+        assert shown.count(f"against recorded waits: {words[grade]}.") == 1
+
+
+def test_a_study_of_predictors_names_its_dispatcher():
+    """Its baseline is a predictor."""
+    system = parse_system(SYSTEM, where="four.toml")
+    comparison = compare(
+        recorded(90_000), system, dispatchers="easy", predictors=["requested", "actual"]
+    )
+    (case,) = comparison.table.cases
+    (line,) = validation_lines(comparison.table, case)
+    assert line.startswith("easy against recorded waits: poor.")

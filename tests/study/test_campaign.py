@@ -24,7 +24,6 @@ from cpsched.study import (
     carry_out,
     load_run,
     load_study,
-    make_tables,
 )
 from cpsched.study.folder import find_runs
 from cpsched.study.inputs import prepare
@@ -48,7 +47,7 @@ def test_what_is_complete_is_not_run_again(place, study, made):
     after = {path: path.stat().st_mtime_ns for path in (place / "out" / "runs").iterdir()}
     assert len(after) == 18
     assert all(after[path] == stamp for path, stamp in before.items())
-    assert {run.dispatcher for run in make_tables(place / "out").results.runs} == {"First", "S"}
+    assert {run.dispatcher for run in collect(place / "out").runs} == {"First", "S"}
 
 
 def test_a_run_is_named_by_all_that_determines_it(place, study, monkeypatch):
@@ -113,8 +112,8 @@ def test_a_failed_run_is_written_down_and_the_rest_go_on(place, study):
     record = json.loads(failure.file.read_text())
     assert record["error"] == failure.error
     assert any("Traceback" in line for line in record["trace"])
-    assert len(make_tables(place / "out").results.runs) == 12
-    assert len(make_tables(place / "out").results.missing) == 12
+    assert len(collect(place / "out").runs) == 12
+    assert len(collect(place / "out").missing) == 12
     outcome = carry_out(study, place / "out")
     assert (outcome.existing, outcome.failed) == (12, ())
 

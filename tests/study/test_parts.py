@@ -14,8 +14,9 @@ from cpsched.metrics import steps, summary
 from cpsched.metrics.columns import queue_columns
 from cpsched.metrics.summary import summarize
 from cpsched.model import arrays, schedule
+from cpsched.report import load_results
 from cpsched.report.figures.data import read
-from cpsched.study import gains, load_run, make_tables, save_run
+from cpsched.study import group_results, load_run, save_run
 from cpsched.study.reader import contradictions, wrong_inputs
 from cpsched.util import arrow
 from cpsched.verification import verify
@@ -150,31 +151,31 @@ def test_rows_of_the_queue_are_where_something_changes(finished, small_parts):
     assert rows[-1] == (0, 0, 0)
 
 
-def test_gains_and_figures_are_the_same(finished, small_parts, tmp_path, monkeypatch):
+def test_group_results_and_figures_are_the_same(finished, small_parts, tmp_path, monkeypatch):
     """Of two runs that ended other jobs, and of two that ended the same."""
     other = run(finished.schedule.workload, finished.schedule.system, "fifo")
     later = finished.schedule.workload.take(np.arange(5, 90))
     base = run(later, finished.schedule.system, "easy:backfill=sjf")
-    for name, one in (("a", finished), ("b", other), ("c", base)):
-        save_run(one, tmp_path / name)
+    for name, simulated in (("a", finished), ("b", other), ("c", base)):
+        save_run(simulated, tmp_path / name)
 
-    def told():
-        tables = make_tables(tmp_path, "fifo")
-        ours = [one for one in tables.results.runs if one.dispatcher != "fifo"]
-        gains = [tables.gains_about(one.case, one.configuration) for one in ours]
-        figures = [read(load_run(one.path), look=None) for one in ours]
-        return gains, [
-            (*one.wait.values, *one.slowdown.values, *one.by_size.wait, *one.by_size.number)
-            for one in figures
+    def results():
+        table = load_results(tmp_path, "fifo")
+        runs = [key for key in table.repetitions if key[2] != "fifo"]
+        rows = [[(row.metric, row.value) for row in table.group_rows(key)] for key in runs]
+        figures = [read(load_run(table.repetitions[key][0].path), look=None) for key in runs]
+        return rows, [
+            (*of.wait.values, *of.slowdown.values, *of.by_size.wait, *of.by_size.number)
+            for of in figures
         ]
 
-    whole = told()
-    assert [len(rows) > 10 for rows in whole[0]] == [True, True]
-    assert len({rows[0]["jobs"] for rows in whole[0]}) == 2
+    at_once = results()
+    assert [len(rows) > 60 for rows in at_once[0]] == [True, True]
+    assert len({dict(rows[:1])["common_jobs"] for rows in at_once[0]}) == 2
     small_parts()
-    monkeypatch.setattr(gains, "PART", 7)
-    parts = told()
-    for one, same in zip(whole[0], parts[0], strict=True):
-        for row, other in zip(one, same, strict=True):
-            assert row == pytest.approx(other)
-    assert parts[1] == whole[1]
+    monkeypatch.setattr(group_results, "PART", 7)
+    in_parts = results()
+    for rows, same in zip(at_once[0], in_parts[0], strict=True):
+        assert [name for name, _ in rows] == [name for name, _ in same]
+        assert [value for _, value in rows] == pytest.approx([value for _, value in same])
+    assert in_parts[1] == at_once[1]

@@ -5,15 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cpsched.report.readable import GAINS, readable
-from cpsched.report.sentences import conclusions
 
 from cpsched import logs
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.model.workload import Workload
+from cpsched.report import load_results
+from cpsched.report.findings import conclusions
 from cpsched.slurm.dispatch import policy_file
 from cpsched.slurm.dispatch.policy_edit import edited
-from cpsched.study import carry_out, make_tables
+from cpsched.study import carry_out
 from cpsched.study.scenarios import BASELINE, scenario, what_if
 from cpsched.study.study_file import parse_study
 from cpsched.util.types import MISSING
@@ -146,47 +146,39 @@ def test_scenarios_are_compared_with_the_baseline_for_everybody(folder):
     wanted = what_if(base, scenarios, folder / "out")
     outcome = carry_out(wanted, folder / "out")
     assert not outcome.failed
-    tables = make_tables(folder / "out")
-    runs = {row["dispatcher"]: row for row in tables.summary.rows()}
+    table = load_results(folder / "out")
+    runs = {run[2]: run for run in table.repetitions}
     assert list(runs) == [BASELINE, "gpus", "without u1", "sjf", "outage", "fifo"]
-    assert runs["without u1"]["simulated"] == 240 - 35
-    assert runs["fifo"]["predictor"] == "actual"
-    # Every scenario is compared with the baseline, whatever its machine, jobs and predictor.
-    compared = {row["dispatcher"] for row in tables.differences.rows()}
-    assert compared == set(runs) - {BASELINE}
-    assert {row["base_dispatcher"] for row in tables.differences.rows()} == {BASELINE}
+    assert table.get(runs["without u1"], "simulated").value == 240 - 35
+    assert runs["fifo"][3] == "actual"
+    # Every scenario is compared with the baseline, whatever its system, jobs and predictor.
+    assert {row.run[2] for row in table.rows if row.baseline} == set(runs) - {BASELINE}
+    assert table.baselines == {runs[BASELINE]}
 
-    gains = [row for row in tables.gains.rows() if row["dispatcher"] == "gpus"]
-    kinds = {(row["kind"], row["group"]): row for row in gains}
-    assert {kind for kind, _ in kinds} == {
-        *("all", "queue", "account", "user", "length", "size", "GPU"),
-    }
-    for kind in ("queue", "account", "user", "length", "size", "GPU"):
-        assert (
-            sum(row["jobs"] for (other_kind, _), row in kinds.items() if other_kind == kind) == 240
-        )
+    by_group = {}
+    for row in table.group_rows(runs["gpus"]):
+        by_group.setdefault(row.group, {})[row.metric] = row
+    kinds = ("queue", "account", "user", "length", "size", "GPU")
+    assert {kind for kind, _ in by_group} == {"all", *kinds}
+    for kind in kinds:
+        jobs = [rows["common_jobs"].value for group, rows in by_group.items() if group[0] == kind]
+        assert sum(jobs) == 240
     # Jobs with GPUs gain, those of the other queue are where they were.
-    assert kinds["GPU", "yes"]["difference"] < 0
-    assert kinds["GPU", "yes"]["difference_high"] < 0
-    assert kinds["GPU", "yes"]["verdict"] == "lower"
-    assert kinds["all", "all"]["hours"] == pytest.approx(
-        kinds["GPU", "yes"]["hours"] + kinds["GPU", "no"]["hours"]
-    )
-    jobs = kinds["all", "all"]
-    assert jobs["difference"] == pytest.approx(jobs["wait_mean_s"] - jobs["base_wait_mean_s"])
-    assert jobs["wait_mean_s"] == pytest.approx(runs["gpus"]["wait_mean_s"])
+    wait = by_group["GPU", "yes"]["common_wait_mean_s"]
+    assert wait.difference < 0
+    assert wait.difference_interval[1] < 0
+    assert wait.verdict == "lower"
+    jobs = by_group["all", "all"]["common_wait_mean_s"]
+    assert jobs.difference == pytest.approx(jobs.value - jobs.base_value)
+    assert jobs.value == pytest.approx(table.get(runs["gpus"], "wait_mean_s").value)
     # Of the dropped user's jobs nothing is said.
-    dropped = {row["group"] for row in tables.gains.rows() if row["dispatcher"] == "without u1"}
+    dropped = {row.group[1] for row in table.group_rows(runs["without u1"])}
     assert "u1" not in dropped
-    sentences = conclusions(tables)
-    names = [name for name in runs if name != BASELINE]
-    assert sentences[0].startswith(f"Of {len(names)} scenarios, gpus shortens the mean wait most: ")
-    assert [line.partition(":")[0] for line in sentences[1:-1]] == names
-    assert sentences[-1].startswith("The repetitions confirm this for the jobs of this log; the")
-    assert re.match(
-        r"gpus: mean wait .* instead of .* less, 95 % interval .* longest wait .* for account bio",
-        sentences[1],
-    )
+    sentences = conclusions(table)
+    assert re.match(r"gpus: mean wait -\d+ % \(95 % CI .*\), longest wait ", sentences[0])
+    names = [name for name in runs if name not in (BASELINE, "gpus")]
+    assert [line.partition(":")[0] for line in sentences[1:-2]] == names
+    assert sentences[-1].startswith("Intervals are over the days of the log.")
     assert (folder / "out").is_dir()
 
 
@@ -194,12 +186,14 @@ def test_one_run_each_has_no_verdict_however_many_days_the_log_has(folder):
     """Its interval over the days is shown, and the way to confirm it is named."""
     out = folder / "out"
     carry_out(what_if(study(folder), [scenario("gpus: add-nodes group=gpu,count=1")], out), out)
-    tables = make_tables(out)
-    rows = [*tables.differences.rows(), *tables.gains.rows()]
-    assert {row["verdict"] for row in rows} <= {"one run", "equal"}
-    (jobs,) = (row for row in tables.gains.rows() if (row["kind"], row["group"]) == ("GPU", "yes"))
-    assert jobs["difference_high"] < 0
-    assert conclusions(tables, "--repeat 5")[-1].endswith("use --repeat 5 to confirm.")
+    table = load_results(out)
+    assert {row.verdict for row in table.rows if row.verdict} <= {"one run", "equal"}
+    (run,) = (run for run in table.repetitions if run not in table.baselines)
+    wait = table.get(run, "common_wait_mean_s", ("GPU", "yes"))
+    assert wait.difference_interval[1] < 0
+    assert conclusions(table, "--repeat 5")[-1] == (
+        "One run each confirms no difference: use --repeat 5."
+    )
 
 
 def test_shorter_waits_are_not_a_gift_of_jobs_that_end_early_or_never_run(folder):
@@ -211,50 +205,42 @@ def test_shorter_waits_are_not_a_gift_of_jobs_that_end_early_or_never_run(folder
         scenario(f"max-time short={limit}"), scenario("remove-nodes group=thin,count=1"),
     ]  # fmt: skip
     carry_out(what_if(study(folder), scenarios, folder / "out"), folder / "out")
-    sentences = conclusions(make_tables(folder / "out"))
+    sentences = conclusions(load_results(folder / "out"))
     log = logs.read(folder / "log.parquet")
     on_gpus = log.request[:, 1] > 0
     late = (~on_gpus & (log.runtime > limit)).sum() / 240
     wide = (~on_gpus & (log.units > 2)).sum() / 240
-    cap, fewer = (line for line in sentences if line.startswith(("max-time", "remove-nodes")))
-    assert (
-        f"; {100 * late:.1f} % of the jobs are stopped at their time limit instead of 0.0 %" in cap
-    )
+    (cap,) = (line for line in sentences if "max-time short=7200: " in line)
+    (fewer,) = (line for line in sentences if "remove-nodes group=thin,count=1: " in line)
+    assert f"; {100 * late:.1f} % of the jobs are killed at their limit instead of 0.0 %" in cap
     assert "can never run" not in cap
     assert f"; {100 * wide:.1f} % of the jobs can never run instead of 0.0 %" in fewer
-    assert "stopped" not in fewer
+    assert "killed" not in fewer
 
 
 def test_what_changes_nothing_is_said_to(folder):
     wanted = what_if(study(folder).narrowed(first=50), [scenario("cap-request 9-0")], folder)
     carry_out(wanted, folder / "out")
-    tables = make_tables(folder / "out")
-    assert conclusions(tables) == [
-        "cap-request 9-0: changes nothing, no job waits longer or shorter.",
-        "One run each confirms no difference, because moving submits by seconds can change as much:"
-        " use several repetitions to confirm.",
+    table = load_results(folder / "out")
+    assert conclusions(table) == [
+        "cap-request 9-0: mean wait unchanged, longest wait unchanged.",
+        "One run each confirms no difference: use several repetitions.",
     ]
-    (whom,) = (
-        titled.table for titled in readable(tables)["gains"] if titled.title.startswith(GAINS)
-    )
-    columns = {column.header: column.values for column in whom.columns}
-    assert "interval" not in columns
-    assert set(columns["verdict"]) == {"equal"}
+    (run,) = (run for run in table.repetitions if run not in table.baselines)
+    verdicts = {row.verdict for row in table.group_rows(run) if row.compared}
+    assert verdicts == {"equal"}
 
 
 def test_jobs_of_the_beginning_are_run_and_not_asked_about(folder):
     base = study(folder, measure_from=4 * DAY)
     carry_out(what_if(base, [scenario("scale-load 1.1")], folder), folder / "out")
-    tables = make_tables(folder / "out")
-    assert {row["simulated"] for row in tables.summary.rows()} == {240, 264}
-    all_jobs = next(row for row in tables.gains.rows() if row["kind"] == "all")
-    assert (
-        all_jobs["jobs"] == int((logs.read(folder / "log.parquet").submit >= 4 * DAY).sum()) < 240
-    )
-    assert (
-        "Only jobs submitted from 345600 on are compared; tables of whole runs include all."
-        in conclusions(tables)
-    )
+    table = load_results(folder / "out")
+    counts = {table.get(run, "simulated").value for run in table.repetitions}
+    assert counts == {240, 264}
+    (jobs,) = (row for row in table.rows if (row.metric, row.group[0]) == ("common_jobs", "all"))
+    submit = logs.read(folder / "log.parquet").submit
+    assert jobs.value == int((submit >= 4 * DAY).sum()) < 240
+    assert "Only jobs submitted from 345600 on are compared here." in conclusions(table)
 
 
 def test_jobs_that_never_ran_are_compared_with_nothing(folder):
@@ -264,8 +250,9 @@ def test_jobs_that_never_ran_are_compared_with_nothing(folder):
     logs.write(workload.with_columns(cancel=cancel), folder / "log.parquet", format="table")
     wanted = what_if(study(folder), [scenario("x: drop user=u1")], folder / "out")
     assert not carry_out(wanted, folder / "out").failed
-    row = make_tables(folder / "out").gains.rows()[0]
-    assert (row["group"], row["jobs"]) == ("all", 240 - 35 - 1)
+    table = load_results(folder / "out")
+    (jobs,) = (row for row in table.rows if (row.metric, row.group[0]) == ("common_jobs", "all"))
+    assert jobs.value == 240 - 35 - 1
 
 
 def test_a_study_file_can_say_the_same(folder):

@@ -2,8 +2,7 @@
 
 import time
 
-from cpsched.report import write_tables
-from cpsched.study import make_tables
+from cpsched.report import load_results, write_tables
 
 
 def swf(num_jobs, gap=40):
@@ -21,7 +20,7 @@ def swf(num_jobs, gap=40):
 
 def tables(folder):
     """Return the tables of a folder, without the one that may differ."""
-    files = write_tables(make_tables(folder), folder / "tables")
+    files = write_tables(load_results(folder), folder / "tables")
     return {path.name: path.read_bytes() for path in files if path.stem != "timing"}
 
 

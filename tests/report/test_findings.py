@@ -1,0 +1,187 @@
+"""What is said of a study: never more than its repetitions, and never without what is lost."""
+
+import re
+
+import pytest
+from result_tables import repeated, run, table
+
+from cpsched.report.findings import Change, Claim, Effect, change, conclusions, findings
+from cpsched.study import Baseline
+from cpsched.study.verdicts import EQUAL, HIGHER, LOWER, ONE_RUN, UNCLEAR, UNKNOWN
+
+FOUR_H = 14_400.0
+
+
+def once(name, slowdown, longest=FOUR_H, **how):
+    """One run of a dispatcher."""
+    return [run(name, bounded_slowdown_mean=slowdown, wait_max_s=longest, **how)]
+
+
+def often(name, slowdown, longest=FOUR_H, spread=0.01, **how):
+    """Three repetitions, a little apart."""
+    values = {"bounded_slowdown_mean": slowdown, "wait_max_s": longest}
+    return repeated(name, spread=spread, **values, **how)
+
+
+def said(*runs, base=once, **how):
+    results = table(*base("easy", 20.0), *(of for some in runs for of in some), **how)
+    return conclusions(results, "--repeat 5")
+
+
+def test_one_run_each_is_no_proof_and_the_loss_is_in_the_same_sentence():
+    """Half the slowdown, a longest wait a quarter longer."""
+    assert said(once("plan", 10.0, 18_000.0), once("sjf", 15.0, 20_000.0)) == [
+        "plan against easy: mean bounded slowdown -50 % (one run), longest wait +25 % (one run).",
+        "Every run with a lower slowdown has a longer longest wait.",
+        "One run each confirms no difference: use --repeat 5.",
+    ]
+
+
+def test_a_gain_that_keeps_the_longest_wait_is_named_beside_a_larger_one():
+    lines = said(once("sjf", 5.0, 28_800.0), once("plan", 12.0, 10_800.0))
+    assert lines[0].startswith("sjf against easy: mean bounded slowdown -75 %")
+    assert lines[1] == (
+        "Lowest without a longer longest wait: plan: mean bounded slowdown -40 % (one run), longest"
+        " wait -25 % (one run)."
+    )
+
+
+def test_a_gain_has_its_interval_beside_it():
+    """Of the repetitions alone, on a log that is too short for days."""
+    first, *others = said(often("a", 10.0, spread=0.03), base=often)
+    assert re.fullmatch(
+        r"a against easy: mean bounded slowdown -50 % \(95 % CI -5\d to -4\d %\), longest wait 0 % \(.*",
+        first,
+    )
+    assert "The log is shorter than eight days: another part may give other results." in others
+
+
+def test_a_difference_that_is_not_certain_is_no_gain():
+    """And one that is certain is named before a larger one that is not."""
+    noise = often("noise", 10.0, spread=0.9)
+    first, *_ = said(noise, often("b", 30.0), base=often)
+    assert first.startswith("No significant gain over easy. Closest: noise: mean bounded slowdown")
+    assert ", not significant)" in first
+    first, *_ = said(noise, often("sure", 15.0), base=often)
+    assert first.startswith("sure against easy: mean bounded slowdown -25 %")
+
+
+def test_runs_that_are_not_significantly_behind_are_named():
+    runs = [often("a", 10.0), often("b", 10.05), often("c", 15.0)]
+    assert "Not significantly behind: b (-50 %)." in said(*runs, base=often)
+
+
+def test_the_front_needs_repetitions():
+    front = "Pareto front of area-weighted response, p99.9 wait and mean bounded slowdown: a."
+    assert front in said(often("a", 10.0), base=often)
+    assert not any("Pareto" in line for line in said(once("a", 10.0)))
+
+
+def test_nothing_better_is_said():
+    first, *_ = said(once("fifo", 30.0, 28_800.0), once("b", 20.4))
+    assert first == (
+        "No run is better than easy. Closest: b: mean bounded slowdown +2 % (one run), longest wait"
+        " unchanged."
+    )
+
+
+def test_a_run_that_knows_the_runtimes_is_not_ranked():
+    lines = said(once("oracle", 1.0, 1.0, knows=True), once("sjf", 15.0))
+    assert lines[0].startswith("sjf against easy: mean bounded slowdown -25 %")
+    assert "Runs that know the actual runtimes are not ranked." in lines
+    assert said(once("oracle", 1.0, 1.0, knows=True))[0].startswith(
+        "oracle against easy: mean bounded slow"
+    )
+
+
+def test_two_predictors_of_one_dispatcher_are_named():
+    results = table(
+        *once("easy", 10.0), *once("easy", 20.0, predictor="actual"),
+        baseline=Baseline(predictor="actual"),
+    )  # fmt: skip
+    (finding,) = findings(results)
+    assert finding.sentences[0].startswith(
+        "easy with requested time against easy with actual runtime: mean bounded slowdown -50 %"
+    )
+
+
+def test_lost_jobs_are_no_gain_and_another_allocator_is_named():
+    first, *_ = said(once("cap", 10.0, timeout=60), once("b", 30.0))
+    assert first == (
+        "No run gains over easy without losing jobs. cap: mean bounded slowdown -50 % (one run),"
+        " longest wait unchanged; 60.0 % of the jobs are killed at their limit instead of 10.0 %."
+    )
+    assert said(once("a", 10.0, allocator="pack"))[0].endswith(
+        "; allocator pack instead of first-fit."
+    )
+
+
+SHOWN = Effect("mean wait", 0.5, (0.4, 0.6), LOWER)
+CALM = Effect("longest wait", 1.0, None, UNKNOWN)
+
+
+@pytest.mark.parametrize(("claim", "main", "more"), [
+    (Claim.GAIN, SHOWN, {}),
+    (Claim.ONE_RUN, SHOWN._replace(verdict=UNKNOWN), {}),
+    (Claim.ONE_RUN, SHOWN._replace(verdict=ONE_RUN), {}),
+    (Claim.UNCLEAR, SHOWN._replace(verdict=UNCLEAR), {}),
+    (Claim.UNCLEAR, SHOWN._replace(ratio=0.999), {}),
+    (Claim.LOSES_JOBS, SHOWN, {"losses": ("some are killed",)}),
+    (Claim.LOSES_JOBS, SHOWN, {"longest": None}),
+    (Claim.NONE, SHOWN._replace(ratio=1.0, verdict=EQUAL), {}),
+    (Claim.NONE, SHOWN._replace(ratio=float("inf"), verdict=HIGHER), {"losses": ("killed",)}),
+])  # fmt: skip
+def test_what_may_be_claimed(claim, main, more):
+    of = Change(**{"name": "a", "base": "b", "main": main, "longest": CALM} | more)
+    assert of.claim is claim
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"),
+    [
+        (0.28, "-72 %"),
+        (1.15, "+15 %"),
+        (0.996, "-0.4 %"),
+        (1.0, "0 %"),
+        (0.9999, "0 %"),
+        (16.9, "17 times"),
+    ],
+)
+def test_a_ratio_is_a_change_in_percent(ratio, text):
+    assert change(ratio) == text
+
+
+#: Slowdown, longest wait: ties, nothing that ran for long, no wait at all, all rejected but one.
+HOSTILE = [(20.0, 14_400.0), (1.0, 0.0), (20.001, 14_401.0), (0.0, 0.0), (1e9, 1e12)]
+
+
+@pytest.mark.parametrize("runs", [once, often])
+@pytest.mark.parametrize("counts", [{}, {"simulated": 0, "rejected": 100}, {"in_log": 0}])
+@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize(("slowdown", "longest"), HOSTILE)
+def test_no_table_makes_a_sentence_that_is_not_true(slowdown, longest, number, counts, runs):
+    """Whatever the rows: no winner without an interval, no blank metric."""
+    lines = said(*(runs(who, slowdown, longest, **counts) for who in "ab"[:number]), base=runs)
+    text = "\n".join(lines)
+    assert not re.search(r"nan|inf\b|None|[-+]0 %", text)
+    assert lines[0].endswith(".")
+    if counts.get("rejected") and slowdown < 20:
+        assert "can never run instead of 0.0 %" in lines[0]
+
+
+def test_several_logs_have_a_line_each_and_what_they_share_once():
+    results = table(
+        *(of for log in ("log", "other") for of in often("easy", 20.0, log=log)),
+        *often("sjf", 10.0),
+        *often("sjf", 12.0, log="other"),
+    )
+    first, second, *shared = conclusions(results)
+    assert first.startswith("log on machine: sjf against easy: mean bounded slowdown -50 %")
+    assert second.startswith("other on machine: sjf against easy: mean bounded slowdown -40 %")
+    assert any(line.startswith("The log is shorter than eight days") for line in shared)
+    assert not any(line in first + second for line in shared)
+
+
+def test_nothing_to_compare_is_nothing_to_say():
+    """No run but the baseline."""
+    assert said() == []
