@@ -8,7 +8,7 @@ Whether two checkouts give the same numbers: five studies, every cell of their t
 The studies are the bundled demo, three logs, scenarios, repetitions, and a Slurm policy. FOLDER has
 three logs of the Parallel Workloads Archive. A number is found by its run, its group of jobs, its
 metric and its statistic, so that the layout of the tables may change. Prints how many numbers are
-equal, and each that differs or is in one of the folders only.
+equal, each that differs, and what is in the first folder only.
 """
 
 from __future__ import annotations
@@ -36,11 +36,10 @@ LABELS = ("workload", "system", "dispatcher", "predictor")
 Key = tuple[str, ...]
 #: What differs between equal runs, and what describes a number instead of being one.
 _OMITTED = {"timing.csv"}
-#: Columns that name a group of jobs, by table.
-_GROUPS = {"classes": ("class",), "sizes": ("size",), "gains": ("kind", "group"),
-           "record": ("kind", "group"), "outcomes": ("outcome",), "runs": ("seed",)}  # fmt: skip
-#: Of tables that have a row for each metric.
-_METRIC = ("figure", "metric")
+#: What only describes a number, or is a text.
+_NOT_NUMBERS = ("folder", "allocator", "unit", "verdict", "reproduced", "on_front")
+#: Numbers are equal to so many digits: sums may be made in another order.
+_DIGITS = 9
 
 
 def studies(folder: Path, logs: Path) -> dict[str, list[str | Path]]:
@@ -79,34 +78,91 @@ def _cpsched(*arguments: str | Path) -> None:
     subprocess.run([*CPSCHED, *map(str, arguments)], check=True, stdout=subprocess.DEVNULL)
 
 
-def numbers(study: Path) -> dict[Key, str]:
-    """Return every cell of a study's tables."""
-    cells: dict[Key, str] = {}
+def numbers(study: Path) -> dict[Key, float]:
+    """Return every number of a study's tables."""
+    cells: dict[Key, float] = {}
     for path in sorted((study / "tables").glob("*.csv")):
         if path.name not in _OMITTED:
-            cells.update(_cells(path))
+            with path.open(encoding="utf-8", newline="") as file:
+                for row in csv.DictReader(file):
+                    for key, text in _READERS.get(path.stem, _wide)(path.stem, row):
+                        if (number := _number(text)) is not None:
+                            cells[key] = number
     return cells
 
 
-def _cells(path: Path) -> Iterator[tuple[Key, str]]:
-    """Yield the cells of a table."""
-    with path.open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            run = tuple(row.pop(label) for label in LABELS)
-            row.pop("folder", "")
-            groups = _GROUPS.get(path.stem, ("class", "jobs") if _is_long(row) else ())
-            group = " ".join(row.pop(name) for name in groups if name in row) or "all"
-            if path.stem in ("gains", "record", "outcomes", "runs"):
-                group = f"{path.stem} {group}"
-            metric = next((row.pop(name) for name in _METRIC if name in row), "")
-            for column, cell in row.items():
-                if cell:
-                    key = (metric, column) if metric else (column, "value")
-                    yield (*run, group, *key), cell
+def _run(row: dict[str, str]) -> Key:
+    return tuple(row.pop(label) for label in LABELS)
 
 
-def _is_long(row: dict[str, str]) -> bool:
-    return any(name in row for name in _METRIC)
+def _long(_: str, row: dict[str, str]) -> Iterator[tuple[Key, str]]:
+    """Yield the numbers of a row that has one metric of one run."""
+    run, metric, jobs = _run(row), row.pop("metric"), row.pop("jobs")
+    yield (*run, jobs, "repetitions", "value"), row["repetitions"]
+    for column in ("value", *_COMPARED):
+        yield (*run, jobs, metric, column), row[column]
+
+
+_COMPARED = (
+    *("base_value", "difference", "difference_low", "difference_high"),
+    *("ratio", "ratio_low", "ratio_high", "pairs", "days"),
+)
+_KINDS = dict.fromkeys(("short", "medium", "long"), "length") | {"steady": "window"}
+
+
+def _wide(stem: str, row: dict[str, str]) -> Iterator[tuple[Key, str]]:
+    """Yield the numbers of a row that has many metrics as columns."""
+    run = _run(row)
+    named = (row.pop(name, "") for name in ("class", "size", "kind", "group", "outcome", "seed"))
+    group = " ".join(filter(None, named)) or "all"
+    if stem in ("summary", "classes", "sizes"):
+        group = group if group == "all" else f"{_KINDS.get(group, 'size')} {group}"
+        group = {"set_aside": "excluded"}.get(group, group)
+    else:
+        group = f"{stem} {group}"
+    for column, text in row.items():
+        name = "excluded" if column == "set_aside" else column
+        yield (*run, group, name, "value"), text
+
+
+def _differences(_: str, row: dict[str, str]) -> Iterator[tuple[Key, str]]:
+    """Yield the numbers of a comparison, with the intervals that people see."""
+    run, group, metric = _run(row), row.pop("class"), row.pop("figure")
+    group = group if group == "all" else f"{_KINDS.get(group, 'size')} {group}"
+    for name in ("base_value", "difference", "ratio", "pairs", "days"):
+        yield (*run, group, metric, name), row[name]
+    ends = [row[f"{name}_{end}"] for name in ("ratio", "daily_ratio") for end in ("low", "high")]
+    low, high, daily_low, daily_high = map(_number, ends)
+    if low is None or (daily_low is not None and not row["verdict"].endswith("(this log)")):
+        low = daily_low if low is None else min(low, daily_low)
+        high = daily_high if high is None else max(high, daily_high)
+    yield (*run, group, metric, "ratio_low"), str(low)
+    yield (*run, group, metric, "ratio_high"), str(high)
+
+
+def _gains(_: str, row: dict[str, str]) -> Iterator[tuple[Key, str]]:
+    """Yield the numbers of a group of jobs that ran in a run and in its baseline."""
+    run, kind, name = _run(row), row.pop("kind"), row.pop("group")
+    group = "all" if kind == "all" else f"{kind} {name}"
+    names = {"jobs": "common_jobs", "shorter": "share_that_waits_less",
+             "longer": "share_that_waits_longer"}  # fmt: skip
+    for column, metric in names.items():
+        yield (*run, group, metric, "value"), row[column]
+    for metric in ("wait_mean_s", "wait_max_s", "bounded_slowdown_mean"):
+        yield (*run, group, f"common_{metric}", "value"), row[metric]
+        yield (*run, group, f"common_{metric}", "base_value"), row[f"base_{metric}"]
+    for column in ("difference", "difference_low", "difference_high"):
+        yield (*run, group, "common_wait_mean_s", column), row[column]
+
+
+_READERS = {"results": _long, "differences": _differences, "gains": _gains}
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def compare(before: Path, after: Path) -> bool:
@@ -114,20 +170,24 @@ def compare(before: Path, after: Path) -> bool:
     same = True
     for study in sorted(path.parent for path in before.glob("*/tables")):
         old, new = numbers(study), numbers(after / study.name)
-        count = Counter(_state(old.get(key), new.get(key)) for key in old | new)
+        states = {key: _state(old.get(key), new.get(key)) for key in old | new}
+        count = Counter(states.values())
         print(f"{study.name}: " + ", ".join(f"{count[state]:,} {state}" for state in sorted(count)))
-        for key in sorted(old | new):
-            state = _state(old.get(key), new.get(key))
-            if state != "equal":
+        for key, state in sorted(states.items()):
+            if state == "different":
                 same = False
-                print(f"  {state}: {' | '.join(key)}: {old.get(key, '-')} -> {new.get(key, '-')}")
+                print(f"  {' | '.join(key)}: {old[key]:.12g} -> {new[key]:.12g}")
+        names = Counter(key[5:] for key, state in states.items() if state == "only before")
+        same = same and not names
+        for (metric, column), number in names.most_common():
+            print(f"  only before: {metric} {column} ({number:,})")
     return same
 
 
-def _state(old: str | None, new: str | None) -> str:
+def _state(old: float | None, new: float | None) -> str:
     if old is None or new is None:
         return "only before" if new is None else "only after"
-    return "equal" if old == new else "different"
+    return "equal" if abs(old - new) <= 10**-_DIGITS * max(abs(old), abs(new)) else "different"
 
 
 def main(argv: Sequence[str] | None = None) -> None:

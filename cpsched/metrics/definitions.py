@@ -294,7 +294,9 @@ LEADING = (
 )
 #: By which runs are ranked: jobs that use the system, jobs that wait longest, the many small ones.
 RANKED = ("response_by_area_s", "wait_p99.9_s", "bounded_slowdown_mean")
-_BY_NAME = {metric.name: metric for metric in (*METRICS, *_COMMON)}
+#: Of each group of jobs: how many there are.
+_NUMBER = Metric("jobs", "jobs", ("wait_s", _GROUP, "jobs"), "jobs that ran to an end", "jobs")
+_BY_NAME = {metric.name: metric for metric in (_NUMBER, *METRICS, *_COMMON)}
 _PATTERNS = [
     (re.compile(re.escape(metric.name).replace(r"\*", "(.+)")), metric)
     for metric in METRICS

@@ -221,7 +221,7 @@ class System:
         width
             Characters of a line, at most.
         names
-            Names of the nodes of each group; empty: their number.
+            Names of the nodes of each group; empty: none are shown.
         """
         rows = []
         for at, (group, nodes) in enumerate(self.kinds()):
@@ -229,12 +229,13 @@ class System:
             rows.append(
                 [
                     brief(group),
-                    names[at] if names else f"{len(nodes):,}",
+                    *names[at : at + 1],
+                    f"{len(nodes):,}",
                     *(memory(per_node) if kind == "mem" else f"{per_node:,}"
                       for kind, per_node in amounts),
                 ]
             )  # fmt: skip
-        headers = ["group", "names" if names else "nodes", *self.resources]
+        headers = ["group", *(["names"] if names else []), "nodes", *self.resources]
         text = table_text(headers, rows, width=width, names=2 if names else 1)
         return f"{brief(self.title or self.name)}: resources of each node of a group\n\n{text}"
 

@@ -60,6 +60,9 @@ def notes(table: ResultsTable, case: str) -> Iterator[str]:
     runs = table.cases[case]
     compared = [run for run in runs if table.baseline_of(run) is not None]
     most = max(len(table.repetitions[run]) for run in runs)
+    jobs = sorted({int(_jobs(table, run)) for run in runs})
+    ends = [f"{number:,}" for number in dict.fromkeys((jobs[0], jobs[-1]))]
+    yield f"{' to '.join(ends)} {'job' if jobs == [1] else 'jobs'} simulated."
     if compared:
         yield _compared(table, compared, most)
     elif most > 1:
@@ -75,6 +78,13 @@ def notes(table: ResultsTable, case: str) -> Iterator[str]:
         base = table.baseline_of(run)
         if base is not None and (lost := list(losses(table, run, base))):
             yield f"Loses jobs: {escaped(table.name(run))}, {', '.join(lost)}."
+
+
+def _jobs(table: ResultsTable, run: RunKey) -> float:
+    """Return the number of distinct jobs that were simulated."""
+    counts = [table.get(run, name) for name in ("simulated", "attempts")]
+    simulated, attempts = (0.0 if row is None else float(row.value or 0) for row in counts)
+    return simulated - attempts
 
 
 def _compared(table: ResultsTable, runs: list[RunKey], repetitions: int) -> str:

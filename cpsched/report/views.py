@@ -14,7 +14,7 @@ from cpsched.report.findings import wait_change
 from cpsched.study.comparisons import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from cpsched.report.results_table import ResultsTable
     from cpsched.study.paired import Estimate
@@ -79,24 +79,27 @@ def ratio_text(ratio: float) -> str:
 
 def leading(table: ResultsTable, case: str) -> View:
     """Return the leading metrics of each run of a case, the baselines first."""
-    runs = sorted(table.cases[case], key=lambda run: run not in table.baselines)
+    runs = table.cases[case]
+    bases = dict.fromkeys(base for run in runs if (base := table.baseline_of(run)) is not None)
+    runs = [*bases, *(run for run in runs if run not in bases)]
     names = [
         name
         for name in LEADING
         if any((row := table.get(run, name)) and row.value is not None for run in runs)
     ]
     rows: list[list[Cell]] = [
-        [_name(table, run), *(table.get(run, name) for name in names)] for run in runs
+        [_name(table, case, run, bases), *(table.get(run, name) for name in names)] for run in runs
     ]
     first = "scenario" if table.study.by_group else "dispatcher"
-    return View(
-        case, "leading metrics", [first, *(metric(name).title for name in names)], rows, ratios=True
-    )
+    titles = [metric(name).title for name in names]
+    return View(case, "leading metrics", [first, *titles], rows, ratios=True)
 
 
-def _name(table: ResultsTable, run: RunKey) -> str:
-    name = table.name(run)
-    return f"{name} (baseline)" if run in table.baselines and name != "baseline" else name
+def _name(table: ResultsTable, case: str, run: RunKey, bases: Collection[RunKey]) -> str:
+    """Return the name of a run in a table of a case; a baseline may be of another case."""
+    own = table.repetitions[run][0].case
+    name = table.name(run) if own == case else f"{table.name(run)}, {own}"
+    return f"{name} (baseline)" if run in bases and name != "baseline" else name
 
 
 def all_metrics(table: ResultsTable, case: str) -> Iterator[View]:
@@ -125,11 +128,12 @@ def all_metrics(table: ResultsTable, case: str) -> Iterator[View]:
                 yield View(
                     case,
                     f"{section} by {kind}",
-                    ["dispatcher", "jobs", *(of.title for of in known)],
+                    ["dispatcher", "jobs", "number", *(of.title for of in known)],
                     [
                         [
                             table.name(run),
                             title_of(group),
+                            table.get(run, "jobs", group),
                             *(table.get(run, of.name, group) for of in known),
                         ]
                         for run in runs

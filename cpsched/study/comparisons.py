@@ -175,8 +175,7 @@ def results_of(repeated: Sequence[list[RunResult]], baseline: Baseline) -> Itera
         for group in dict.fromkeys(group for run in of for group in run.metrics):
             names = (name for run in of for name in run.metrics.get(group, ()))
             for name in dict.fromkeys(names):
-                if name != "jobs":
-                    yield _result(of, pairs, group, name)
+                yield _result(of, pairs, group, name)
 
 
 def is_lower(of: Sequence[RunResult], base: Sequence[RunResult], name: str) -> bool:

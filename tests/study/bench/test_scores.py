@@ -6,27 +6,27 @@ import pytest
 
 from cpsched.study.bench.scores import LONGEST, SCORE, TRIPLE, Scores
 
-FATES = ("simulated", "rejected", "killed", "cancelled", "not_ended")
+OUTCOMES = ("simulated", "rejected", "killed", "cancelled", "never_started", "not_ended")
 
 
 def result(dispatcher, log, seed, factor, *, predictor="requested", lost=0, knows=False):
     """Return a run all of whose figures are a multiple of a log's own."""
     own = 100.0 * (1 + len(log))
-    counts = dict.fromkeys(FATES, 0) | {"simulated": 100, "killed": lost}
+    counts = dict.fromkeys(OUTCOMES, 0) | {"simulated": 100, "killed": lost}
     return SimpleNamespace(
         configuration=(dispatcher, predictor),
         dispatcher=dispatcher,
         workload=log,
         seed=seed,
-        counts=counts,
         knows_runtimes=knows,
         timing={"loop_cpu_s": 0.2},
         decisions={"decisions": 100},
-        groups={"all": {
+        values={
+            **counts,
             **dict.fromkeys(TRIPLE, own * factor),
             "wait_p99.9_s": (own + 60) * factor - 60,
             LONGEST: (own + 60) * factor - 60,
-        }},
+        },
     )  # fmt: skip
 
 
