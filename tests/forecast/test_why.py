@@ -160,7 +160,7 @@ def test_a_gpu_is_short():
     assert (gpu.demand, gpu.free, gpu.capacity, gpu.units) == (2, 1, 2, 1)
     assert (ids(about.waiting.waits_for), about.waiting.could_start) == (["A"], 20)
     shown = text(about)
-    assert "gpu            2     1       1      2       1" in shown
+    assert "gpu 2 1 1 2 1" in " ".join(shown.split())
     assert "fits now    1 of 2 units (1 short): 1 unit on n3" in shown
     assert "waits for   job A (1 unit), from 0 s to 20 s as expected, on n2" in shown
 

@@ -40,8 +40,8 @@ def test_prints_tables(files, cpsched):
     # Predicted 100, 4, 4, 40 and 100 for 4, 4, 40, 40 and 0: errors 96, 0, 36, 0, 100 = 232 s.
     row = next(line for line in lines if line[:1] == ["user-history"] and len(line) > 4)
     assert row[1:3] == ["5", f"{232 / 5 / 60:.1f}"]
-    assert ["rule", "1:", "full", "profile", "3", "60.0"] in lines
-    assert ["rule", "6:", "requested", "time", "2", "40.0"] in lines
+    assert ["rule", "1:", "full", "profile", "3", "60.0", "%"] in lines
+    assert ["rule", "6:", "requested", "time", "2", "40.0", "%"] in lines
 
 
 def test_a_slurm_log_with_cancelled_jobs_is_evaluated(files, cpsched):
