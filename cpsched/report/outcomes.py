@@ -133,7 +133,7 @@ def _above_capacity(loads: Mapping[str, Load]) -> Iterator[str]:
 
 
 def _values(table: ResultsTable, run: RunKey) -> dict[str, Value]:
-    return {row.metric: row.value for row in table.rows if row.run == run and row.group[0] == "all"}
+    return table.values(run)
 
 
 def _load(values: Mapping[str, Value]) -> Load:

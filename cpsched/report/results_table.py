@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from cpsched.metrics.definitions import Group, Metric
+    from cpsched.metrics.definitions import Group, Metric, Value
     from cpsched.model.workload import Workload
     from cpsched.study.comparisons import Result
     from cpsched.study.results import Results, RunKey, RunResult
@@ -66,6 +66,13 @@ class ResultsTable:
         return cases
 
     @cached_property
+    def _by_run(self) -> dict[RunKey, list[Result]]:
+        by_run: dict[RunKey, list[Result]] = {run: [] for run in self.repetitions}
+        for row in self.rows:
+            by_run[row.run].append(row)
+        return by_run
+
+    @cached_property
     def _by_key(self) -> dict[tuple[RunKey, Group, str], Result]:
         return {(row.run, row.group, row.metric): row for row in self.rows}
 
@@ -73,9 +80,13 @@ class ResultsTable:
         """Return a row; None if the run has no such metric."""
         return self._by_key.get((run, group, name))
 
+    def values(self, run: RunKey) -> dict[str, Value]:
+        """Return the metrics of all jobs of a run, by name."""
+        return {row.metric: row.value for row in self._by_run[run] if row.group == ALL}
+
     def baseline_of(self, run: RunKey) -> RunKey | None:
         """Return the run that a run is compared with; None for the baseline itself."""
-        return next((row.baseline for row in self.rows if row.run == run and row.baseline), None)
+        return next((row.baseline for row in self._by_run[run] if row.baseline), None)
 
     @cached_property
     def baselines(self) -> frozenset[RunKey]:
@@ -98,21 +109,28 @@ class ResultsTable:
         order = [known.name for known in METRICS if known.section == section]
         names = {
             row.metric
-            for row in self.rows
-            if row.run in self.cases[case] and row.group == group and row.value is not None
+            for run in self.cases[case]
+            for row in self._by_run[run]
+            if row.group == group and row.value is not None
         }
         listed = [known for name in names if (known := metric(name)).section == section]
         return sorted(listed, key=lambda known: (_position(known, order), known.name))
 
     def groups(self, case: str, kind: str) -> list[Group]:
         """Return the groups of a kind (``length``, ``size``) of a case."""
-        rows = (row.group for row in self.rows if row.run in self.cases[case])
-        return [group for group in dict.fromkeys(rows) if group[0] == kind]
+        groups = (row.group for run in self.cases[case] for row in self._by_run[run])
+        return [group for group in dict.fromkeys(groups) if group[0] == kind]
 
     def group_rows(self, run: RunKey) -> list[Result]:
         """Return how the waits of groups of jobs change in a run; read from its jobs if need be."""
-        rows = [row for row in self.rows if row.run == run and row.metric in COMMON]
-        return rows or list(self._groups_of([run]))
+        if run not in self._groups_read:
+            rows = [row for row in self._by_run[run] if row.metric in COMMON]
+            self._groups_read[run] = rows or list(self._groups_of([run]))
+        return self._groups_read[run]
+
+    @cached_property
+    def _groups_read(self) -> dict[RunKey, list[Result]]:
+        return {}
 
     def _groups_of(self, runs: Sequence[RunKey] | None) -> Iterator[Result]:
         study = self.study
