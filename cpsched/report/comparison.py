@@ -101,14 +101,14 @@ class Comparison:
     def __repr__(self) -> str:
         runs = self.table.study.runs
         called = {"dispatcher": "scenario"} if self.table.study.by_group else {}
-        told = [
+        sizes = [
             counted(len({getattr(run, key) for run in runs}), called.get(key, key))
             for key in ("workload", "system", "dispatcher", "predictor")
             if key == "dispatcher" or len({getattr(run, key) for run in runs}) > 1
         ]
         places = {f"{run.workload} on {run.system}" for run in runs}
         where = f" ({brief(places.pop())})" if len(places) == 1 else ""
-        return f"<Comparison of {counted(len(runs), 'run')}: {', '.join(told)}{where}>"
+        return f"<Comparison of {counted(len(runs), 'run')}: {', '.join(sizes)}{where}>"
 
     def _repr_html_(self) -> str:
         """Return the finding and the main tables, for notebooks."""
@@ -340,10 +340,10 @@ def _first(folder: Path) -> Baseline:
 def _comparison(
     folder: Path, baseline: str | Baseline | None = None, *, passing: bool
 ) -> Comparison:
-    found = Comparison(folder=folder, table=load_results(folder, baseline))
+    comparison = Comparison(folder=folder, table=load_results(folder, baseline))
     if passing:
-        weakref.finalize(found, shutil.rmtree, folder, ignore_errors=True)
-    return found
+        weakref.finalize(comparison, shutil.rmtree, folder, ignore_errors=True)
+    return comparison
 
 
 def _folder(out: str | PathLike[str] | None) -> tuple[Path, bool]:
@@ -354,14 +354,14 @@ def _folder(out: str | PathLike[str] | None) -> tuple[Path, bool]:
 
 
 def _specifications(given: str | Sequence[str], what: str) -> list[str]:
-    found = [given] if isinstance(given, str) else list(given)
-    for one in found:
-        if not isinstance(one, str):
+    specifications = [given] if isinstance(given, str) else list(given)
+    for spec in specifications:
+        if not isinstance(spec, str):
             raise TypeError(
-                f"the {what} {getattr(one, 'name', one)!r} is an object, must be a specification"
+                f"the {what} {getattr(spec, 'name', spec)!r} is an object, must be a specification"
                 " such as 'easy:backfill=sjf'; simulate() takes objects, compare_runs() its runs"
             )
-    return found
+    return specifications
 
 
 def _log_file(log: object, folder: Path) -> Path:

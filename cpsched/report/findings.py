@@ -218,12 +218,12 @@ def findings(table: ResultsTable, repeat: str = REPETITIONS) -> list[Finding]:
     repeat
         What the reader adds for repetitions, in the words of the front end: ``--repeat 5``.
     """
-    found = []
+    by_case = []
     for case, runs in table.cases.items():
         changes = {run: known for run in runs if (known := change_of(table, run)) is not None}
         if changes:
-            found.append(_finding(table, case, changes, repeat))
-    return found
+            by_case.append(_finding(table, case, changes, repeat))
+    return by_case
 
 
 def change_of(table: ResultsTable, run: RunKey) -> Change | None:
@@ -330,9 +330,9 @@ def _others(table: ResultsTable, changes: dict[RunKey, Change], best: RunKey) ->
         if level:
             yield f"Not significantly behind: {_listed(level)}."
     if not changes[best].keeps_longest_wait:
-        kept = [of for of in changes.values() if of.claim is claim and of.keeps_longest_wait]
-        if kept:
-            lowest = min(kept, key=lambda of: of.main.ratio)
+        calm = [of for of in changes.values() if of.claim is claim and of.keeps_longest_wait]
+        if calm:
+            lowest = min(calm, key=lambda of: of.main.ratio)
             yield f"Lowest without a longer longest wait: {lowest}."
         elif len(changes) > 1:
             yield "Every run with a lower slowdown has a longer longest wait."
@@ -366,16 +366,16 @@ def conclusions(table: ResultsTable, repeat: str = REPETITIONS) -> list[str]:
     With several workloads and systems each has a line that begins with their names; what holds for
     all of them is last.
     """
-    found = findings(table, repeat)
-    if len(found) < 2:
-        return [sentence for finding in found for sentence in finding.sentences]
+    by_case = findings(table, repeat)
+    if len(by_case) < 2:
+        return [sentence for finding in by_case for sentence in finding.sentences]
     common = [
         sentence
-        for sentence in found[0].sentences[1:]
-        if all(sentence in other.sentences for other in found)
+        for sentence in by_case[0].sentences[1:]
+        if all(sentence in other.sentences for other in by_case)
     ]
-    own = [[text for text in finding.sentences if text not in common] for finding in found]
-    lines = [f"{of.case}: {' '.join(texts)}" for of, texts in zip(found, own, strict=True)]
+    own = [[text for text in finding.sentences if text not in common] for finding in by_case]
+    lines = [f"{of.case}: {' '.join(texts)}" for of, texts in zip(by_case, own, strict=True)]
     return [*lines, *common]
 
 
