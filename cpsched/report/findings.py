@@ -380,7 +380,13 @@ def conclusions(table: ResultsTable, repeat: str = REPETITIONS) -> list[str]:
 
 
 def group_lines(table: ResultsTable, run: RunKey) -> Iterator[str]:
-    """Yield which jobs wait longer in a run and which less, by length and size."""
+    """
+    Yield which jobs wait longer in a run and which less, by length and size.
+
+    Nothing of a run that was not repeated: no difference has a verdict then.
+    """
+    if len(table.repetitions[run]) == 1:
+        return
     rows = [
         row
         for row in table.group_rows(run)
