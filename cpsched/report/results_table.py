@@ -110,7 +110,11 @@ class ResultsTable:
 
     def group_rows(self, run: RunKey) -> list[Result]:
         """Return how the waits of groups of jobs change in a run; read from its jobs if need be."""
-        rows = [row for row in self.rows if row.run == run and row.metric.startswith("common_")]
+        rows = [
+            row
+            for row in self.rows
+            if row.run == run and row.metric.startswith(("common_", "share_that_waits_"))
+        ]
         return rows or list(self._groups_of([run]))
 
     def _groups_of(self, runs: Sequence[RunKey] | None) -> Iterator[Result]:
