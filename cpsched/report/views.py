@@ -90,8 +90,9 @@ def leading(table: ResultsTable, case: str) -> View:
 
 
 def _name(table: ResultsTable, run: RunKey) -> str:
-    baseline = " (baseline)" if run in table.baselines else ""
-    return f"{table.name(run)}{baseline}"
+    name = table.name(run)
+    is_unsaid = run in table.baselines and name != "baseline"
+    return f"{name} (baseline)" if is_unsaid else name
 
 
 def all_metrics(table: ResultsTable, case: str) -> Iterator[View]:

@@ -74,7 +74,7 @@ def draw_changes(rows: Iterable[Result]) -> Figure:
     axes.axvline(0, color=INK, linewidth=0.8)
     for at, row in enumerate(ordered):
         _point(axes, at, row.difference or 0.0, row.difference_interval, row.effect)
-    names = [on_lines(title_of(row.group), 28).partition("\n")[0] for row in ordered]
+    names = [_short(title_of(row.group)) for row in ordered]
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
@@ -84,6 +84,12 @@ def draw_changes(rows: Iterable[Result]) -> Figure:
     axes.grid(visible=False, axis="y")
     axes.set_xlabel("change of the mean wait")
     return figure
+
+
+def _short(name: str) -> str:
+    """Return the name of a group without its definition, in one line."""
+    first, _, rest = on_lines(name.partition(" (")[0], 30).partition("\n")
+    return f"{first}..." if rest else first
 
 
 def _point(

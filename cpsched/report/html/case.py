@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import RunError
 from cpsched.metrics.definitions import title_of
+from cpsched.metrics.window import busy_window
 from cpsched.metrics.workload import describe
 from cpsched.report import views
 from cpsched.report.decisions import solver_notes
-from cpsched.report.figures.data import DAY, bins, busiest
+from cpsched.report.figures.data import bins, busiest
 from cpsched.report.figures.data import read as run_data
 from cpsched.report.figures.intervals import FOREST, draw_changes, draw_forest
 from cpsched.report.figures.lines import draw_by_size, draw_distributions, draw_over_time
@@ -22,7 +23,7 @@ from cpsched.report.figures.nodes import draw_waits
 from cpsched.report.figures.style import BAD, BEHIND, COLOURS, FAINT, GOOD, INK, PAPER, FigureFile
 from cpsched.report.findings import QUALITY, base_name, wait_change
 from cpsched.report.html import reproduce
-from cpsched.report.html.schedules import charts, packed, shown_schedule
+from cpsched.report.html.schedules import charts, packed, shown_schedule, shown_window
 from cpsched.report.outcomes import load_lines, outcome_lines
 from cpsched.report.record import validation_lines
 from cpsched.report.terminal import notes
@@ -125,6 +126,7 @@ def summary_of(
     log = f"{'Synthetic log' if is_synthetic else 'Log'} {case.runs[0][0]}"
     return {
         "id": slug(case.name),
+        "log_name": case.runs[0][0],
         "name": f"{log}, system {system.title or system.name}",
         "sentences": () if case.finding is None else case.finding.sentences,
         "forest": _forest(table, case, forms),
@@ -134,7 +136,8 @@ def summary_of(
             map(_sentence, (*outcome_lines(table, case.name), *load_lines(table, case.name)))
         ),
         "record": list(validation_lines(table, case.name)),
-        "left_out": list(_left_out(table, case, run)),
+        "left_out": list(_left_out(run)),
+        "remarks": list(_remarks(table, case, run)),
         "run": run,
     }
 
@@ -172,7 +175,7 @@ def page_of(
     schedules: list[ShownSchedule] = []
     nodes: list[FigureFile] = []
     commands: dict[RunKey, list[str]] = {}
-    day = week = None
+    day = part = whole = None
     for at, key in enumerate(ranked):
         name = look_of[key].label
         advance(f"reading {name}")
@@ -180,13 +183,14 @@ def page_of(
         with reading(path):
             run = load_run(path)
             if not at:
-                day, week = (busiest(run.schedule, days * DAY) for days in (1, 7))
+                day, whole = busiest(run.schedule), busy_window(run.schedule)
+                part = shown_window(run.schedule, budget)
             lines = (reproduce.model_note(run.about), reproduce.simulate_line(run.about))
             commands[key] = [line for line in lines if line]
             data[key] = run_data(run, look_of[key])
-            if at < num_schedules:
-                shown = shown_schedule(name, run.schedule, week, budget)
-                schedules += [] if shown is None else [shown]
+            window = busy_window(run.schedule) if part == whole else part
+            if at < num_schedules and window is not None:
+                schedules.append(shown_schedule(name, run.schedule, window))
             if at < 2 and day is not None:
                 draw = partial(draw_waits, run.schedule, day)
                 title = f"nodes under {table.name(key)} on the busiest day"
@@ -205,7 +209,9 @@ def page_of(
         "nodes": nodes,
         "all": list(views.all_metrics(table, case.name)),
         "schedules": [shown.name for shown in schedules],
-        "schedule_notes": [shown.note for shown in schedules if shown.note],
+        "part": ""
+        if part is None or part == whole
+        else f"The {duration(part.length)} with the longest queue.",
         "charts": packed(charts(schedules)) if schedules else "",
         "system": _system(common["run"]),
         "log": describe(common["run"].schedule.workload),
@@ -318,10 +324,8 @@ def _over_time(
     queued = [of for of in pair if of.queue_over_time is not None]
     if not queued:
         return
-    edges = queued[0].queue_over_time.edges  # type: ignore[union-attr]
-    window = busiest(run.schedule, 1 << 40)
-    step = duration(bins(window)) if window else duration(edges[1] - edges[0])
-    caption = f"Means over {step}."
+    window = busy_window(run.schedule)
+    caption = f"Means over {duration(bins(window))}." if window else ""
     highest = ", ".join(
         f"{of.look.name} {of.queue_over_time.values.max():,.0f}"  # type: ignore[union-attr]
         for of in queued
@@ -395,8 +399,8 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
-def _left_out(table: ResultsTable, case: Case, run: SavedRun) -> Iterator[str]:
-    """Yield a sentence for each part of a log that is not simulated, and for each assumption."""
+def _left_out(run: SavedRun) -> Iterator[str]:
+    """Yield a sentence for each part of a log that is not simulated."""
     counts = run.summary["counts"]
     yield f"{counted(counts['in_log'], 'job')} in the log, {counts['simulated']:,} simulated."
     for reason, number in counts["set_aside"].items():
@@ -405,14 +409,18 @@ def _left_out(table: ResultsTable, case: Case, run: SavedRun) -> Iterator[str]:
         yield f"Rejected, because they can never run here: {number:,} ({reason})."
     for reason, number in counts.get("never_started_because", {}).items():
         yield f"Never started: {number:,} ({reason})."
+
+
+def _remarks(table: ResultsTable, case: Case, run: SavedRun) -> Iterator[str]:
+    """Yield a sentence for whatever limits what may be concluded."""
     results = [table.repetitions[key][0] for key in case.runs]
     for predictor, note in {of.predictor: of.not_a_forecast for of in results}.items():
         if note:
             yield f"Not a forecast: {predictor} {note}."
     for note in solver_notes((of.dispatcher, of.decisions) for of in results):
         yield _sentence(note)
-    if counts.get("requested_time_assumed"):
-        number = counted(counts["requested_time_assumed"], "job")
+    if assumed := run.summary["counts"].get("requested_time_assumed"):
+        number = counted(assumed, "job")
         yield f"{number} had no requested time; the default was assumed."
     if mixed := mixed_allocators(
         (of.dispatcher, of.dispatcher_spec, of.allocator) for of in results

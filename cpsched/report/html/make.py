@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 #: Most rectangles of all schedules together, and of one: limits for the page's size and a browser's
 #: drawing speed. Most schedules of a case, and of all.
-_RECTANGLES, _OF_ONE = 24_000, 12_000
+_RECTANGLES, _OF_ONE = 36_000, 12_000
 _OF_CASE, _SCHEDULES = 6, 12
 _TEMPLATE = "report.html.j2"
 

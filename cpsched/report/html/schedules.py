@@ -1,13 +1,12 @@
 """
 Interactive Gantt charts of two schedules on one time axis, made with Bokeh.
 
-A large schedule has rectangles for the most relevant jobs, and a shade for the rest.
+Of a large schedule the page has the part with the longest queue.
 """
 
 from __future__ import annotations
 
 import base64
-import io
 import json
 import re
 import zlib
@@ -23,11 +22,11 @@ from cpsched.metrics.steps import waiting
 from cpsched.metrics.waits import began
 from cpsched.metrics.window import busy_window
 from cpsched.model.schedule import JobOutcome
-from cpsched.report.figures.data import means
+from cpsched.report.figures.data import DAY, busiest, means
 from cpsched.report.figures.nodes import Rows, num_rectangles, place, wait_class
 from cpsched.report.figures.style import BEHIND, WAITS
 from cpsched.util.types import MISSING
-from cpsched.util.words import counted, duration, percent, visible
+from cpsched.util.words import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,14 +36,12 @@ if TYPE_CHECKING:
     from cpsched.report.figures.nodes import Rectangles
     from cpsched.util.types import AnyArray, BoolArray, FloatArray, IntArray
 
-#: Points of the line of the queue, and of the shade of the jobs not drawn, at most.
-_POINTS, _ACROSS, _DOWN = 600, 1200, 64
-#: The share of the rectangles that the busiest days may take.
-_FOR_FOCUS = 0.6
+#: Points of the line of the queue, at most.
+_POINTS = 600
+#: Lengths of the part of a schedule that has too many rectangles, seconds.
+_LENGTHS = (28 * DAY, 14 * DAY, 7 * DAY, 3 * DAY, DAY, DAY // 4, DAY // 24)
 #: Longer texts are cut: names from logs may be of any length.
 _LONGEST = 60
-#: So many segments are looked at together: of a long schedule only a part is in memory.
-_PART = 1 << 20
 #: Lines of the queue of the upper and the lower schedule, seen on a light and on a dark page.
 QUEUES = (BEHIND, "#d9701a")
 #: Bokeh numbers its models from wherever it is: a number in its JSON, never one in a text.
@@ -66,18 +63,12 @@ class ShownSchedule:
         Of its rectangles.
     queue
         Times and lengths of its queue.
-    shade
-        Picture (PNG, base64) of the jobs without rectangles; empty if there are none.
     window
         From when to when, in units of the axis.
     height
         Of all nodes.
     nodes
         Their names, where each has the height 1.
-    note
-        Which jobs have no rectangle; empty if all have one.
-    first
-        The part that is shown first, in units of the axis.
     has_dates
         Whether the axis has dates, or hours since the start of the log.
     """
@@ -85,12 +76,9 @@ class ShownSchedule:
     name: str
     columns: dict[str, Any]
     queue: tuple[AnyArray, AnyArray]
-    shade: str
     window: tuple[float, float]
     height: float
     nodes: list[str]
-    note: str
-    first: tuple[float, float]
     has_dates: bool
 
 
@@ -128,8 +116,7 @@ def charts(schedules: Sequence[ShownSchedule]) -> str:
 
     start = min(shown.window[0] for shown in schedules)
     end = max(shown.window[1] for shown in schedules)
-    first, last = schedules[0].first
-    x_range = Range1d(start=first, end=last, bounds=(start, end), reset_start=start, reset_end=end)
+    x_range = Range1d(start=start, end=end, bounds=(start, end))
     y_range = Range1d(start=max(shown.height for shown in schedules), end=0)
     sources = [ColumnDataSource(shown.columns) for shown in schedules]
     sides = range(min(2, len(schedules)))
@@ -193,14 +180,8 @@ def _gantt(
         palette=[colour for _, colour, _ in WAITS], low=-0.5, high=len(WAITS) - 0.5
     )
     jobs: list[Any] = []
-    for at, (shown, source) in enumerate(zip(schedules, sources, strict=True)):
+    for at, source in enumerate(sources):
         is_visible = {"visible": at == side, "name": f"run{at}", "tags": [side]}
-        if shown.shade:
-            start, end = shown.window
-            chart.image_url(
-                url=[f"data:image/png;base64,{shown.shade}"], x=start, y=0, w=end - start,
-                h=shown.height, anchor="top_left", **is_visible,
-            )  # fmt: skip
         fill = {"field": "wait", "transform": colours}
         jobs.append(
             chart.quad(
@@ -259,104 +240,59 @@ def _queues(
     return chart
 
 
-def shown_schedule(
-    name: str, schedule: Schedule, focus: Window | None, budget: int
-) -> ShownSchedule | None:
+def shown_window(schedule: Schedule, budget: int) -> Window | None:
     """
-    Return what the page shows of a schedule, with about ``budget`` rectangles; None if no job ran.
+    Return the part of a schedule that the page shows: all of it, or its busiest weeks or days.
 
-    All jobs have rectangles if they fit into the budget. Else those that run within ``focus`` (cut
-    in half until they take no more than their part), and of the others those that hold most.
+    Parameters
+    ----------
+    budget
+        Most rectangles.
+
+    Returns
+    -------
+    Window or None
+        None if no job ran.
     """
     window = busy_window(schedule)
-    if window is None:
-        return None
+    cost, segments = num_rectangles(schedule), schedule.segments
+    for length in _LENGTHS:
+        if window is None or cost[_inside(segments, window)].sum() <= budget:
+            break
+        window = busiest(schedule, length)
+    return window
+
+
+def shown_schedule(name: str, schedule: Schedule, window: Window) -> ShownSchedule:
+    """Return what the page shows of a schedule within a window."""
     rows = Rows.of(schedule)
-    held = _held(schedule)
-    schedule.let_go()
-    drawn, part = _chosen(schedule, held, focus, budget)
-    segments = schedule.segments
-    boxes = place(schedule, rows, np.flatnonzero(drawn[segments.job]))
+    boxes = place(schedule, rows, np.flatnonzero(_inside(schedule.segments, window)))
     schedule.let_go()
     epoch = schedule.workload.epoch
     queue = means(waiting(schedule), window, epoch, _POINTS)
     schedule.let_go()
-    first = window if part is None or focus is None else focus
     names = schedule.system.node_names if rows.unit == "node" else ()
+    start, end = _on_axis(np.array(window), epoch).tolist()
     return ShownSchedule(
         name=name,
         columns=_columns(schedule, boxes, epoch),
         queue=(_on_axis(queue.edges, epoch), np.append(queue.values, queue.values[-1])),
-        shade="" if drawn.all() else _shade(schedule, rows, window, ~drawn[segments.job]),
-        window=_ends(window, epoch),
+        window=(start, end),
         height=rows.height,
         nodes=[_cut(node) for node in names],
-        note=_note(name, schedule, drawn, held, part),
-        first=_ends(first, epoch),
         has_dates=epoch is not None,
     )
+
+
+def _inside(segments: Segments, window: Window) -> BoolArray:
+    inside: BoolArray = (segments.start < window.end) & (segments.end > window.start)
+    return inside
 
 
 def _on_axis(seconds: AnyArray, epoch: int | None) -> FloatArray:
     """Return seconds as Bokeh's axes have them: milliseconds since 1970, or hours."""
     values: FloatArray = seconds / 3600 if epoch is None else (seconds + float(epoch)) * 1000
     return values
-
-
-def _ends(window: Window, epoch: int | None) -> tuple[float, float]:
-    start, end = _on_axis(np.array(window), epoch).tolist()
-    return start, end
-
-
-def _note(
-    name: str, schedule: Schedule, drawn: BoolArray, held: FloatArray, part: Window | None
-) -> str:
-    """Return which jobs have no rectangle, and which have none to see."""
-    ran = schedule.start != MISSING
-    share = float(held[drawn].sum() / max(held.sum(), 1))
-    number, total = int((drawn & ran).sum()), counted(int(ran.sum()), "job")
-    notes = []
-    if number < ran.sum():
-        span = f", all within {duration(part.length)} of the busiest days" if part else ""
-        notes.append(
-            f"{name}: {number:,} of {total} have rectangles, {percent(share, 1)} of the core"
-            f" hours{span}; grey is the load of the others."
-        )
-    if instant := int((ran & drawn & (held == 0)).sum()):
-        notes.append(f"{name}: {counted(instant, 'job')} took no time and cannot be seen.")
-    return " ".join(notes)
-
-
-def _held(schedule: Schedule) -> FloatArray:
-    """Return how much of the system each job held: cores times seconds, at least its seconds."""
-    segments = schedule.segments
-    cores = np.maximum(segments.amount[:, 0], 1) * segments.count
-    area = (cores * (segments.end - segments.start)).astype(np.float64)
-    held = np.bincount(segments.job, weights=area, minlength=len(schedule.workload))
-    return held.astype(np.float64)
-
-
-def _chosen(
-    schedule: Schedule, held: FloatArray, focus: Window | None, budget: int
-) -> tuple[BoolArray, Window | None]:
-    """Return which jobs have rectangles, and within which window all have."""
-    segments = schedule.segments
-    num_jobs = len(schedule.workload)
-    cost = np.bincount(segments.job, weights=num_rectangles(schedule), minlength=num_jobs)
-    if cost.sum() <= budget:
-        return np.ones(num_jobs, dtype=np.bool_), None
-    inside = np.zeros(num_jobs, dtype=np.bool_)
-    while focus is not None:
-        inside[:] = False
-        within = (segments.start < focus.end) & (segments.end > focus.start)
-        inside[segments.job[within]] = True
-        if cost[inside].sum() <= _FOR_FOCUS * budget or focus.length < 2:
-            break
-        focus = focus._replace(end=focus.start + focus.length // 2)
-    order = np.argsort(np.where(inside, -np.inf, -held), kind="stable")
-    chosen = np.zeros(num_jobs, dtype=np.bool_)
-    chosen[order[np.cumsum(cost[order]) <= budget]] = True
-    return chosen | inside, focus
 
 
 def _columns(schedule: Schedule, boxes: Rectangles, epoch: int | None) -> dict[str, Any]:
@@ -423,45 +359,3 @@ def _only(schedule: Schedule, chosen: IntArray) -> Schedule:
 def _cut(text: str) -> str:
     text = visible(str(text))
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
-
-
-def _shade(schedule: Schedule, rows: Rows, window: Window, others: BoolArray) -> str:
-    """Return a picture (PNG, base64) of how full of other jobs the nodes are over time."""
-    from PIL import Image
-
-    segments = schedule.segments
-    down, across = min(_DOWN, schedule.system.num_nodes), min(_ACROSS, window.length)
-    chosen = np.flatnonzero(others & (segments.end > segments.start))
-    middle = rows.base + rows.lane * rows.lanes / 2
-    band = np.minimum((middle * down / rows.height).astype(np.int64), down - 1)
-    change = np.zeros((down, across + 2))
-    for first in range(0, len(chosen), _PART):
-        few = segments.take(chosen[first : first + _PART])
-        _note_held(few, band, window.start, window.length / across, change)
-        schedule.let_go()
-    capacity = np.bincount(band, weights=rows.lanes, minlength=down)
-    full = np.cumsum(change, axis=1)[:, :across] / np.maximum(capacity, 1)[:, None]
-    alpha = np.rint(np.clip(full, 0, 1) * 15) * 11
-    pixels = np.stack([np.full_like(alpha, 128), alpha], axis=2).astype(np.uint8)
-    out = io.BytesIO()
-    Image.fromarray(pixels, "LA").save(out, format="PNG", optimize=True)
-    return base64.b64encode(out.getvalue()).decode()
-
-
-def _note_held(
-    segments: Segments, band: IntArray, start: int, seconds: float, change: FloatArray
-) -> None:
-    """Note by how much what is held on each band of nodes changes in each cell of time."""
-    each = np.repeat(np.arange(len(segments.count)), segments.count)
-    node = np.arange(len(each)) - np.repeat(
-        np.cumsum(segments.count) - segments.count, segments.count
-    )
-    own = band[node + segments.node[each]]
-    weight = segments.amount[each, 0].astype(np.float64)
-    for times, sign in ((segments.start, 1.0), (segments.end, -1.0)):
-        at = (times[each] - start) / seconds
-        cell = np.clip(at.astype(np.int64), 0, change.shape[1] - 2)
-        # A job counts in the cell it begins in for the part it is there.
-        part = np.clip(at - cell, 0, 1)
-        np.add.at(change, (own, cell), sign * weight * (1 - part))
-        np.add.at(change, (own, cell + 1), sign * weight * part)

@@ -54,7 +54,7 @@ def _line(table: ResultsTable, run: RunKey, word: str, sign: int) -> str:
     change = change_of(table, run)
     lost = change.losses if change is not None and sign > 0 else ()
     listed = ", ".join([*parts, *lost])
-    return f"{table.name(run)}: {listed or f'no group of jobs waits significantly {word}'}."
+    return f"Wait {word} under {table.name(run)}: {listed or 'no group of jobs significantly'}."
 
 
 def assumptions(table: ResultsTable, case: Case, run: SavedRun) -> Iterator[str]:

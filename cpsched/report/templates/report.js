@@ -64,6 +64,9 @@ async function start() {
 }
 requestAnimationFrame(() => setTimeout(start));
 
+/* On a phone the table of groups would hide what follows. */
+if (innerWidth < 800) for (const part of document.querySelectorAll(".change details")) part.open = false;
+
 /* Folded parts that say something on paper are unfolded there. */
 for (const [event, open] of [["beforeprint", true], ["afterprint", false]]) {
   addEventListener(event, () => document.querySelectorAll("details.printed").forEach((part) => { part.open = open; }));
