@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
     from pathlib import Path
 
+    from cpsched.metrics.window import Window
     from cpsched.report.figures.data import RunData
     from cpsched.report.findings import Finding
     from cpsched.report.html.schedules import ShownSchedule
@@ -194,7 +195,7 @@ def page_of(
             if at < 2 and day is not None:
                 draw = partial(draw_waits, run.schedule, day)
                 title = f"nodes under {table.name(key)} on the busiest day"
-                nodes.append(FigureFile.of(case.name, title, draw, forms))
+                nodes.append(FigureFile.of(case.name, title, draw, forms, alt=_of_day(run, day)))
             run.schedule.let_go()
     advance(f"drawing {case.name}")
     common = summary_of(table, case, forms)
@@ -378,6 +379,14 @@ def _of_jobs(case: Case, runs: Sequence[RunData], forms: Collection[str]) -> Ite
             caption=f"Mean waits by the cores of a job, in classes of doubling size.{rest}",
             alt=f"Mean wait by cores of a job. Of the largest jobs: {largest}.",
         )  # fmt: skip
+
+
+def _of_day(run: SavedRun, day: Window) -> str:
+    """Return what a chart of nodes shows, in a sentence."""
+    segments = run.schedule.segments
+    inside = (segments.start < day.end) & (segments.end > day.start)
+    jobs = counted(len(set(segments.job[inside].tolist())), "job")
+    return f"Nodes over time on the day with the longest queue: {jobs}, coloured by wait."
 
 
 def _system(run: SavedRun) -> list[tuple[str, str]]:

@@ -181,7 +181,7 @@ def _gantt(
     )
     jobs: list[Any] = []
     for at, source in enumerate(sources):
-        is_visible = {"visible": at == side, "name": f"run{at}", "tags": [side]}
+        is_visible = {"visible": at == side, "name": f"{side} run{at}"}
         fill = {"field": "wait", "transform": colours}
         jobs.append(
             chart.quad(
@@ -229,7 +229,7 @@ def _queues(
             times, lengths = shown.queue
             chart.step(
                 times, lengths, mode="after", line_width=1.5, line_color=QUEUES[side],
-                visible=at == side, name=f"run{at}", tags=[side],
+                visible=at == side, name=f"{side} run{at}",
             )  # fmt: skip
     tool = RangeTool(x_range=x_range)
     tool.overlay.fill_color = "#e69f00"

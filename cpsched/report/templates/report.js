@@ -35,9 +35,9 @@ async function draw(card) {
   const item = JSON.parse(await unpacked(card.querySelector(".item")));
   const [view] = await Bokeh.embed.embed_item({ ...item, target_id: card.querySelector(".gantt") });
   const plots = view.model.children, runs = plots.flatMap((plot) => plot.renderers);
-  layouts.push({ plots });
+  layouts.push({ view, plots });
   card.querySelectorAll("select").forEach((select, side) => select.addEventListener("change", () => {
-    for (const run of runs) if (run.tags[0] === side) run.visible = run.name === select.value;
+    for (const run of runs) if (run.name.startsWith(`${side} `)) run.visible = run.name === `${side} ${select.value}`;
   }));
   const sources = new Set(runs.map((run) => run.data_source).filter((source) => source.data.job));
   const pick = (job) => {
