@@ -129,7 +129,7 @@ def draw_distributions(
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter(FuncFormatter(plain))
     axes.set_xlim(0, max(nines))
-    marks = [mark for mark in (0, 0.30103, 1, 2, 3, 4, 5, 6) if mark <= max(nines) * 0.9]
+    marks = [mark for mark in (0.30103, 1, 2, 3, 4, 5, 6) if mark <= max(nines) * 0.9]
     axes.set_xticks([*marks, max(nines)], [*map(_percent, marks), "all"])
     axes.set_xlabel("share of the jobs with at most this value")
     axes.set_ylabel(label)

@@ -297,3 +297,37 @@ def test_bad_input_is_an_error(runs_folder, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(RunError, match="cannot be made: there is a file"):
         make_report(runs_folder, out=tmp_path / "file")
+
+
+def test_several_logs_have_what_holds_over_all(tmp_path):
+    """First a section over all logs, then each log; the summary has the same in short."""
+    (tmp_path / "four.toml").write_text(FOUR_CORES)
+    for name, text in (("a", LOG), ("b", LOG.replace(" 20 ", " 25 "))):
+        (tmp_path / f"{name}.swf").write_text(text)
+    (tmp_path / "study.toml").write_text(
+        'systems = ["four.toml"]\ndispatchers = ["easy", "fifo"]\n'
+        '[[workloads]]\nfile = "a.swf"\n[[workloads]]\nfile = "b.swf"\n'
+    )
+    carry_out(load_study(tmp_path / "study.toml"), tmp_path / "out")
+    text = make_report(tmp_path / "out").page.read_text()
+    sections = re.findall(r"<h2>([^<]*)</h2>", text)
+    assert sections == [
+        "All logs", "Log a, system four cores", "Log b, system four cores", "Reproduce",
+    ]  # fmt: skip
+    assert "Geometric mean over 2 logs" in sentence(text)
+    summary = make_summary(tmp_path / "out").read_text()
+    assert re.findall(r"<h2>([^<]*)</h2>", summary) == sections[1:3]
+    assert summary.count("<h3>Not modelled</h3>") == 1
+    assert "geometric mean" in summary
+
+
+def test_a_generated_log_is_called_synthetic(tmp_path):
+    """By its source, or by what its file says."""
+    done = run(jobs((0, 1, 10), (5, 1, 10)), machine((2,)), "easy")
+    save_run(done, tmp_path / "recorded", arguments={"source": {"path": "x.swf"}})
+    save_run(done, tmp_path / "made", arguments={"source": {"generator": "esp", "options": {}}})
+    names = [
+        re.search("<h2>(.*?)</h2>", make_summary(tmp_path / name).read_text())[1]
+        for name in ("recorded", "made")
+    ]
+    assert [name.partition(" ")[0] for name in names] == ["Log", "Synthetic"]
