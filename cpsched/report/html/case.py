@@ -80,7 +80,7 @@ class Case:
     base
         The run that charts compare with.
     about
-        The runs whose groups of jobs are shown: that of the finding, or some scenarios.
+        The runs whose groups of jobs are shown: that of the finding, or the first scenarios.
     """
 
     name: str
@@ -176,7 +176,7 @@ def page_of(
     schedules: list[ShownSchedule] = []
     nodes: list[FigureFile] = []
     commands: dict[RunKey, list[str]] = {}
-    day = part = whole = None
+    day = part = entire = None
     for at, key in enumerate(ranked):
         name = look_of[key].label
         advance(f"reading {name}")
@@ -184,12 +184,12 @@ def page_of(
         with reading(path):
             run = load_run(path)
             if not at:
-                day, whole = busiest(run.schedule), busy_window(run.schedule)
+                day, entire = busiest(run.schedule), busy_window(run.schedule)
                 part = shown_window(run.schedule, budget)
             lines = (reproduce.model_note(run.about), reproduce.simulate_line(run.about))
             commands[key] = [line for line in lines if line]
             data[key] = run_data(run, look_of[key])
-            window = busy_window(run.schedule) if part == whole else part
+            window = busy_window(run.schedule) if part == entire else part
             if at < num_schedules and window is not None:
                 schedules.append(shown_schedule(name, run.schedule, window))
             if at < 2 and day is not None:
@@ -211,7 +211,7 @@ def page_of(
         "all": list(views.all_metrics(table, case.name)),
         "schedules": [shown.name for shown in schedules],
         "part": ""
-        if part is None or part == whole
+        if part is None or part == entire
         else f"The {duration(part.length)} with the longest queue.",
         "charts": packed(charts(schedules)) if schedules else "",
         "system": _system(common["run"]),
