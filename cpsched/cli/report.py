@@ -1,4 +1,4 @@
-"""``cpsched report``: tables, figures and one HTML file of finished runs."""
+"""``cpsched report``: tables, figures and one HTML file of finished runs, or a one-page summary."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import typer
 from cpsched.cli.options import STUDY, AsJson
 from cpsched.cli.output import counted, echo, escaped, print_json
 from cpsched.cli.progress import steps
+from cpsched.errors import ConfigError
 
 
 def register(app: typer.Typer) -> None:
@@ -30,19 +31,41 @@ def command(
         typer.Option("--out", "-o", help="Folder for report and tables. [DIR]", metavar="DIR"),
     ] = None,
     form: Annotated[
-        Literal["svg", "png", "pdf"], typer.Option("--export", help="Format of the figures.")
-    ] = "svg",
+        Literal["svg", "png", "pdf"] | None,
+        typer.Option("--export", help="Format of the figures. [svg]"),
+    ] = None,
     baseline: Annotated[
         str | None,
         typer.Option(help="Dispatcher to compare with.", metavar="NAME"),
     ] = None,
+    summary: Annotated[
+        bool, typer.Option("--summary", help="Write one page to print, summary.html, instead.")
+    ] = False,
+    author: Annotated[
+        str | None, typer.Option(help="Author of the summary.", metavar="NAME")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Make tables, figures and a report (one HTML file) of finished runs."""
-    from cpsched.report.html.make import make_report
+    from cpsched.report.html.make import make_report, make_summary
 
+    if summary:
+        if form is not None:
+            raise ConfigError(
+                "is of the report's figures; leave it out with --summary", key="--export"
+            )
+        page = make_summary(folder, out=out, baseline=baseline, author=author or "")
+        if as_json:
+            print_json("report", {"summary": str(page)})
+        else:
+            echo(f"Summary: {escaped(str(page))}")
+        return
+    if author is not None:
+        raise ConfigError("is of the summary; add --summary", key="--author")
     with steps() as progress:
-        report = make_report(folder, out=out, form=form, baseline=baseline, progress=progress)
+        report = make_report(
+            folder, out=out, form=form or "svg", baseline=baseline, progress=progress
+        )
     if as_json:
         places = {"report": report.page, "figures": report.page.parent / "figures"}
         places["tables"] = report.page.parent / "tables"

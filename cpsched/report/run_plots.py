@@ -1,74 +1,81 @@
-"""The kinds of figures of a run: pictures of the report, of a single run."""
+"""The kinds of figures of a run."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from cpsched.errors import ConfigError
 from cpsched.report.figures.data import busiest
 from cpsched.report.figures.data import read as run_data
-from cpsched.report.figures.looks import looks
-from cpsched.report.figures.pictures import of_jobs, of_schedule
+from cpsched.report.figures.lines import draw_by_size, draw_distributions, draw_over_time
+from cpsched.report.figures.looks import Look
+from cpsched.report.figures.nodes import draw_waits
 from cpsched.report.figures.style import save, styled
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from matplotlib.figure import Figure
 
-    from cpsched.report.figures.pictures import Picture
+    from cpsched.report.figures.data import RunData
     from cpsched.simulation.simulate import Run
 
 
 def wait(run: Run) -> Figure:
     """Return the longest wait of the jobs up to each percentile."""
-    return _of_jobs(run, "waits of all jobs")
+    data = _data(run)
+    return _drawn(lambda: draw_distributions([data], lambda of: of.wait, "wait", is_wait=True))
 
 
 def slowdown(run: Run) -> Figure:
     """Return the largest bounded slowdown of the jobs up to each percentile."""
-    return _of_jobs(run, "bounded slowdowns of all jobs")
+    data = _data(run)
+    label = "bounded slowdown"
+    return _drawn(lambda: draw_distributions([data], lambda of: of.slowdown, label, is_wait=False))
 
 
 def size(run: Run) -> Figure:
-    """Return mean waits by the cores that jobs held."""
-    return _of_jobs(run, "wait against job size")
+    """Return mean waits by the cores of a job."""
+    data = _data(run)
+    return _drawn(lambda: draw_by_size([data]))
 
 
 def queue(run: Run) -> Figure:
     """Return the number of waiting jobs over time."""
-    return _of_jobs(run, "queue over time")
+    data = _data(run)
+    return _drawn(lambda: draw_over_time([data], lambda of: of.queue_over_time, "waiting jobs"))
 
 
 def use(run: Run, resource: str = "core") -> Figure:
     """Return the share of a resource that jobs held over time."""
-    return _of_jobs(run, " utilization over time", resource)
+    data = _data(run)
+    if resource not in data.use:
+        raise ConfigError(
+            f"no job used '{resource}'; used were {', '.join(data.use) or 'none'}", key="resource"
+        )
+    label = f"{resource} utilization"
+    return _drawn(lambda: draw_over_time([data], lambda of: of.use[resource], label, is_share=True))
 
 
 def schedule(run: Run) -> Figure:
     """Return the nodes on the day with the longest queue; colours say how long jobs had waited."""
     day = busiest(run.schedule)
-    return _drawn(None if day is None else of_schedule(run.dispatcher, run.schedule, day))
-
-
-def _of_jobs(run: Run, title: str, resource: str = "") -> Figure:
-    """Return the first picture whose title ends so, of the use of one resource at most."""
-    who = run.dispatcher, run.predictor
-    data = run_data(run, looks([who])[who])
-    if resource and resource not in data.use:
-        raise ConfigError(
-            f"no job used '{resource}'; used were {', '.join(data.use) or 'none'}", key="resource"
-        )
-    data = replace(data, use={kind: one for kind, one in data.use.items() if kind == resource})
-    return _drawn(next((one for one in of_jobs([data]) if one.title.endswith(title)), None))
-
-
-def _drawn(picture: Picture | None) -> Figure:
-    if picture is None:
+    if day is None:
         raise ConfigError("there is nothing to draw: no job ran", key="plot")
-    with styled(picture.title):
-        figure = picture.draw()
-        figure.suptitle(picture.title[:1].upper() + picture.title[1:], x=0.01, ha="left")
+    return _drawn(lambda: draw_waits(run.schedule, day))
+
+
+def _data(run: Run) -> RunData:
+    data = run_data(run, Look(name=run.dispatcher))
+    if not len(data.wait.values):
+        raise ConfigError("there is nothing to draw: no job ran", key="plot")
+    return data
+
+
+def _drawn(draw: Callable[[], Figure]) -> Figure:
+    with styled("plot"):
+        figure = draw()
     # A notebook shows it, whether or not pyplot is used there.
     setattr(figure, "_repr_png_", partial(_png, figure))  # noqa: B010 -- no attribute of a figure
     return figure

@@ -18,7 +18,9 @@ from cpsched.report.html.make import make_report
 from cpsched.study import carry_out, load_study
 
 HERE = Path(__file__).resolve().parent
-WIDTH, HEIGHT = 1280, 900
+#: The page ends below the card of the finding.
+_END = "return document.querySelector('.finding').getBoundingClientRect().bottom + 16"
+WIDTH, SCALE = 1100, 1.5
 
 
 def main(out: Path) -> None:
@@ -34,16 +36,16 @@ def photograph(page: Path, picture: Path) -> None:
         options.add_argument(f"--{word}")
     browser = webdriver.Chrome(options, Service(shutil.which("chromedriver")))
     try:
-        browser.execute_cdp_cmd(
-            "Emulation.setDeviceMetricsOverride",
-            {"width": WIDTH, "height": HEIGHT, "deviceScaleFactor": 1.5, "mobile": False},
-        )
+        size = {"width": WIDTH, "deviceScaleFactor": SCALE, "mobile": False}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {**size, "height": 900})
         browser.get(page.resolve().as_uri())
+        size["height"] = round(browser.execute_script(_END))
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         browser.save_screenshot(str(picture))
     finally:
         browser.quit()
     with Image.open(picture) as image:
-        image.convert("RGB").quantize(96).save(picture, optimize=True)
+        image.convert("RGB").quantize(256).save(picture, optimize=True)
 
 
 if __name__ == "__main__":

@@ -12,15 +12,7 @@ def look(browser, page, width, theme="light", media="screen"):
     scheme = [{"name": "prefers-color-scheme", "value": theme}]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": scheme})
     browser.get(page.as_uri())
-    drawn = "return document.documentElement.dataset.ready"
-    WebDriverWait(browser, 60).until(lambda one: one.execute_script(drawn) == "yes")
+    if page.name == "report.html":
+        drawn = "return document.documentElement.dataset.ready"
+        WebDriverWait(browser, 60).until(lambda one: one.execute_script(drawn) == "yes")
     browser.execute_script(_OPEN)
-
-
-#: Of each schedule: the rectangles marked, by their left and upper edges, and those of a job.
-MARKED = """
-return chart.sides.map(({ marks, rects, data }) => [
-  [...marks.data.left], [...marks.data.top],
-  [...rects.data.left].filter((_, at) => rects.data.job[at] === arguments[0]),
-]);
-"""

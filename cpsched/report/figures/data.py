@@ -13,6 +13,7 @@ from cpsched.metrics.steps import used, waiting
 from cpsched.metrics.waits import began
 from cpsched.metrics.window import Window, busy_window, finished
 from cpsched.model.arrays import let_go, shared
+from cpsched.report.figures.style import round_span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,10 +25,9 @@ if TYPE_CHECKING:
     from cpsched.util.types import AnyArray, FloatArray, IntArray
 
 #: Most points of a line over time; and the least seconds of one point.
-_POINTS = 240
+_POINTS, _SHORTEST = 200, 60
 #: Points of a distribution.
 _ON_CURVE = 120
-_SHORTEST = 60
 DAY = 86400
 
 
@@ -129,7 +129,7 @@ def read(run: Run, look: Look) -> RunData:
     """Return what the figures show of a run."""
     schedule = run.schedule
     window = busy_window(schedule)
-    over_time = means(waiting(schedule), window) if window else None
+    over_time = means(waiting(schedule), window, schedule.workload.epoch) if window else None
     schedule.let_go()
     use = _use(run, window)
     schedule.let_go()
@@ -159,10 +159,19 @@ def read(run: Run, look: Look) -> RunData:
     )
 
 
-def means(quantity: StepFunction, window: Window, points: int = _POINTS) -> Series:
-    """Return the means of a quantity over equal parts of a window, at most ``points`` of them."""
-    parts = max(1, min(points, window.length // _SHORTEST))
-    edges = np.linspace(window.start, window.end, parts + 1)
+def bins(window: Window, points: int = _POINTS) -> int:
+    """Return the seconds of the parts of a window over which means are taken: a round number."""
+    return int(round_span(max(window.length / points, _SHORTEST)))
+
+
+def means(
+    quantity: StepFunction, window: Window, epoch: int | None = None, points: int = _POINTS
+) -> Series:
+    """Return the means of a quantity over parts of a window that begin at round moments."""
+    step = bins(window, points)
+    first = window.start + step - (window.start + (epoch or 0)) % step
+    inner = np.arange(first, window.end, step)
+    edges = np.concatenate([[window.start], inner, [window.end]]).astype(np.float64)
     return Series(edges=edges, values=quantity.means(edges))
 
 
@@ -179,17 +188,15 @@ def by_size(cores: IntArray, wait: IntArray) -> BySize:
 
 
 def _use(run: Run, window: Window | None) -> dict[str, Series]:
-    """Return the share in use of each resource that the machine has and some job asked for."""
-    machine = run.schedule.system
-    found = {}
-    for kind, (name, total) in enumerate(
-        zip(machine.resources, machine.total.tolist(), strict=True)
-    ):
+    """Return the share in use of each resource that the system has and some job asked for."""
+    system = run.schedule.system
+    shares = {}
+    for kind, (name, total) in enumerate(zip(system.resources, system.total.tolist(), strict=True)):
         if window is not None and total and run.schedule.segments.amount[:, kind].any():
-            series = means(used(run.schedule, kind), window)
-            found[name] = Series(edges=series.edges, values=series.values / total)
+            series = means(used(run.schedule, kind), window, run.schedule.workload.epoch)
+            shares[name] = Series(edges=series.edges, values=series.values / total)
             run.schedule.let_go()
-    return found
+    return shares
 
 
 def busiest(schedule: Schedule, length: int = DAY) -> Window | None:

@@ -7,49 +7,59 @@ import re
 import textwrap
 import warnings
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import ConfigError
+from cpsched.study.folder import slug
 from cpsched.util.words import duration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 FORMATS = ("svg", "png", "pdf")
-#: Inches of a figure over the width of a page.
-WIDE = 10.0
+#: Inches of a chart: its letters keep nine pixels where a phone gives it 340.
+WIDE, HIGH = 4.8, 3.0
 #: Colours of the background, of text and axes, and of grid lines.
 PAPER, INK, FAINT = "#ffffff", "#24292f", "#d0d4d9"
-#: Secondary text, and background elements: contrast 4.5 and 3 on white.
-SOFT, BEHIND = "#5c6773", "#8a929b"
-#: Dispatchers or predictors in their order: distinguishable for colour-blind readers, with a
-#: contrast of at least 4.5 on white, because names are written in them. A page has lighter ones
-#: when it is dark.
-COLOURS = ("#0b62b0", "#b84a00", "#00755a", "#8e3b9e", "#7a6000", "#00728c", "#b3265e", "#5b5fc7")
+#: Differences that are not significant: contrast 3 on white.
+BEHIND = "#8a929b"
+#: Dispatchers in their order: distinguishable for colour-blind readers, with a contrast of at least
+#: 4.5 on white. A page has lighter ones when it is dark.
+COLOURS = ("#0b62b0", "#b84a00", "#00755a", "#8e3b9e", "#7a6000", "#00728c", "#4d6b1f", "#5b5fc7")
 #: Shorter and longer waits.
 GOOD, BAD = "#00704e", "#a63a01"
-#: Distinguishable in print without colour, in the same order.
+#: Line styles of predictors, distinguishable in print without colour.
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1, 1.5)))
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+#: The classes of waits in charts of nodes: up to how many seconds, colour, words. They are the same
+#: in every chart, and seen on a light and on a dark background.
+WAITS = (
+    (60, "#a9b3bc", "less than 1 min"),
+    (600, "#8cc5e3", "1 to 10 min"),
+    (3600, "#3b8bc4", "10 min to 1 h"),
+    (6 * 3600, "#f0c04a", "1 to 6 h"),
+    (86400, "#e67e22", "6 h to 1 d"),
+    (float("inf"), "#c4161c", "more than 1 d"),
+)
+_DAY = 86400
 _SETTINGS: dict[str, Any] = {
     "axes.axisbelow": True,
     "axes.edgecolor": INK,
+    "axes.facecolor": "none",
     "axes.grid": True,
     "axes.labelcolor": INK,
-    "axes.labelsize": 8.5,
     "axes.linewidth": 0.6,
     "axes.spines.right": False,
     "axes.spines.top": False,
     "axes.titlelocation": "left",
-    "axes.titlesize": 9,
+    "axes.titlesize": 8.5,
     "axes.titleweight": "bold",
     "figure.dpi": 100,
     "figure.facecolor": PAPER,
-    "axes.facecolor": "none",
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
     "font.size": 8.5,
@@ -57,7 +67,7 @@ _SETTINGS: dict[str, Any] = {
     "grid.linewidth": 0.5,
     "legend.fontsize": 8,
     "legend.frameon": False,
-    "lines.linewidth": 1.2,
+    "lines.linewidth": 1.4,
     "pdf.fonttype": 42,
     "savefig.dpi": 200,
     # Text stays text: it can be searched and selected, and takes the page's colour in a report.
@@ -76,6 +86,48 @@ _METADATA: dict[str, dict[str, Any]] = {
     "png": {"Software": "cpsched"},
     "pdf": {"Creator": "cpsched", "Producer": None, "CreationDate": None},
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FigureFile:
+    """
+    A figure.
+
+    Attributes
+    ----------
+    name
+        Of its file, without the ending.
+    title, caption
+        For readers; the caption says what is left out.
+    alt
+        What it shows, in a sentence for screen readers.
+    content
+        Of its files, by form: ``svg``, ``png``, ``pdf``.
+    """
+
+    name: str
+    title: str
+    caption: str
+    alt: str
+    content: Mapping[str, bytes]
+
+    @classmethod
+    def of(
+        cls,
+        case: str,
+        title: str,
+        draw: Callable[[], Figure],
+        forms: Collection[str],
+        *,
+        caption: str = "",
+        alt: str = "",
+    ) -> FigureFile:
+        """Draw a figure of a case (``workload on system``) in some formats."""
+        name = slug(f"{case} {title}")
+        with styled(name):
+            figure = draw()
+            content = {form: save(figure, form) for form in forms}
+        return cls(name=name, title=title, caption=caption, alt=alt or title, content=content)
 
 
 @contextmanager
@@ -121,13 +173,8 @@ def colour(index: int) -> str:
     return COLOURS[index % len(COLOURS)]
 
 
-def dash(index: int) -> Any:
-    """Return the line style at a position."""
-    return DASHES[index % len(DASHES)]
-
-
 def wrapped(name: str, width: int) -> str:
-    """Return a name on lines of at most ``width`` characters: options and numbers stay whole."""
+    """Return a name on lines of at most ``width`` characters: options and numbers stay unbroken."""
     lines = [""]
     for piece in re.split(r"(?<=[,:;/= ])(?!(?<=\d,)\d)", name):
         if lines[-1] and len(lines[-1]) + len(piece.rstrip()) > width:
@@ -141,103 +188,62 @@ def plain(value: float, _: object = None) -> str:
     return f"{value:,.0f}" if abs(value) >= 10 else f"{value:,.3g}"
 
 
-#: Where an axis of time spans has its marks.
-SPANS = (1, 10, 60, 600, 3600, 6 * 3600, 86400, 4 * 86400, 16 * 86400, 64 * 86400)
+def legend_below(figure: Figure, axes: Axes, columns: int = 2) -> None:
+    """Put the legend of the axes below them."""
+    handles, labels = axes.get_legend_handles_labels()
+    texts = [wrapped(label, 32) for label in labels]
+    figure.legend(handles, texts, loc="outside lower left", ncols=min(columns, len(texts) or 1))
 
 
-def number_marks(low: float, high: float, most: int) -> list[float]:
-    """Return round numbers from ``low`` to ``high`` for an axis with a logarithm."""
-    for steps in ((1, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)):
-        marks = [one * 10.0**power for power in range(-4, 9) for one in steps]
-        marks = [mark for mark in marks if low <= mark <= high]
-        if len(marks) <= most:
-            return marks
-    return marks[:: -(-len(marks) // most)]
+#: Where an axis of time spans with a logarithm has its marks.
+_SPANS = (1, 10, 60, 600, 3600, 6 * 3600, _DAY, 4 * _DAY, 16 * _DAY, 64 * _DAY)
+#: Round spans, seconds.
+_ROUND = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 4 * 3600, 6 * 3600, 12 * 3600,
+          *(days * _DAY for days in (1, 2, 7, 14, 28, 56, 140, 364)))  # fmt: skip
 
 
-def span_axis(axes: Axes, name: str, top: float, *, log: bool) -> None:
-    """Make an axis (``x`` or ``y``) one of time spans up to ``top`` seconds."""
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
-
-    axis = getattr(axes, f"{name}axis")
-    axis.set_major_formatter(FuncFormatter(lambda seconds, _: duration(seconds)))
-    if log:
-        marks = [mark for mark in SPANS if mark <= top * 1.05] or [1]
-        axis.set_major_locator(FixedLocator(marks))
-        axis.set_minor_locator(NullLocator())
-    else:
-        from matplotlib.ticker import MultipleLocator
-
-        axis.set_major_locator(MultipleLocator(span_step(top / 7)))
-
-
-def span_step(least: float) -> float:
+def round_span(least: float) -> float:
     """Return a round span of at least so many seconds."""
-    steps = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 4 * 3600, 6 * 3600)
-    days = (0.5, 1, 2, 5, 7, 14, 28, 70, 140, 365)
-    every = (*steps, *(day * _DAY for day in days))
-    return next((step for step in every if step >= least), least)
+    return next((span for span in _ROUND if span >= least), least)
 
 
-def moments(axes: Axes, epoch: int | None, start: float, end: float, most: int = 8) -> None:
-    """Mark the horizontal axis, in seconds since the epoch, with dates or numbered days."""
-    from matplotlib.ticker import FixedLocator, FuncFormatter
+def wait_axis(axes: Axes, top: float) -> None:
+    """Make the vertical axis one of waits up to ``top`` seconds, with a logarithm from a minute."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, MultipleLocator
 
-    places, texts = marks(epoch, start, end, most)
-    named = dict(zip(places, texts, strict=True))
-    axes.xaxis.set_major_locator(FixedLocator(places))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: named.get(round(x), "")))
-    axes.set_xlim(start, end)
-
-
-_DAY = 86400
-#: One of the next longer unit, by what dateutil calls months, hours, minutes and seconds.
-_LONGEST_STEPS = {1: 12, 4: 24, 5: 60, 6: 60}
-#: Of years, months, days, hours, minutes and seconds; and of the first of each.
-_FORMATS = ["%Y", "%b", "%d %b", "%H:%M", "%H:%M", "%H:%M:%S"]
-_FIRSTS = ["", "%Y", "%d %b", "%d %b", "%H:%M", "%H:%M"]
+    # Waits of seconds only need no logarithm, and would have no mark on it.
+    if top > 120:
+        axes.set_yscale("symlog", linthresh=60)
+        marks = [0, *(mark for mark in _SPANS if 60 <= mark <= 1.8 * top)]
+        axes.yaxis.set_major_locator(FixedLocator(marks))
+    else:
+        axes.yaxis.set_major_locator(MultipleLocator(round_span(max(top, 1) / 7)))
+    axes.set_ylim(0, 1.8 * max(top, 1))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda seconds, _: duration(seconds)))
 
 
-def marks(
-    epoch: int | None, start: float, end: float, most: int = 8
-) -> tuple[list[int], list[str]]:
-    """
-    Return where an axis from ``start`` to ``end`` (seconds) has marks, and their texts.
+def in_axis_units(seconds: Iterable[float], epoch: int | None) -> list[Any]:
+    """Return seconds as an axis over time has them: dates, or hours since the start of the log."""
+    if epoch is None:
+        return [second / 3600 for second in seconds]
+    return [datetime.fromtimestamp(epoch + second, UTC) for second in seconds]
 
-    Parameters
-    ----------
-    epoch
-        Unix time of second 0; without it days are counted, from 1.
-    most
-        Marks there is room for.
-    """
+
+def time_axis(axes: Axes, epoch: int | None) -> None:
+    """Mark the horizontal axis with dates, or hours since the start of the log."""
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
     from matplotlib.ticker import MaxNLocator
 
-    base = epoch or 0
-    first, last = start + base, max(end, start + 1) + base
-    if epoch is None and last - first > 2 * _DAY:
-        days = MaxNLocator(most, integer=True).tick_values(first / _DAY, last / _DAY)
-        at = [round(day) * _DAY for day in days if first <= day * _DAY <= last]
-        return at, [f"day {1 + moment // _DAY}" for moment in at]
-    locator: Any = AutoDateLocator(tz=UTC, minticks=min(3, most), maxticks=most)  # type: ignore[no-untyped-call]
-    # Where there is room for a few marks only, the locator's own steps are too short.
-    for unit, longest in _LONGEST_STEPS.items():
-        locator.intervald[unit] = [*locator.intervald[unit], longest]
-    dates = locator.tick_values(*(datetime.fromtimestamp(one, UTC) for one in (first, last)))
-    found = {round(date * _DAY): date for date in dates if first <= round(date * _DAY) <= last}
-    # A few minutes may lie between two marks.
-    found = found or {round(first): first / _DAY}
-    at = [moment - base for moment in found]
     if epoch is None:
-        texts = [
-            f"{moment % _DAY // 3600:02}:{moment % 3600 // 60:02}"
-            if moment % _DAY
-            else f"day {1 + moment // _DAY}"
-            for moment in at
-        ]
-        return at, texts
-    named: Any = ConciseDateFormatter(  # type: ignore[no-untyped-call]
-        locator, tz=UTC, formats=_FORMATS, zero_formats=_FIRSTS
+        axes.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.4, 4.8, 10]))
+        axes.set_xlabel("hours since the start of the log")
+        return
+    locator: Any = AutoDateLocator(tz=UTC, minticks=3, maxticks=6)  # type: ignore[no-untyped-call]
+    formats = ["%Y", "%b", "%d %b", "%H:%M", "%H:%M", "%S s"]
+    zero = ["", "%Y", "%d %b", "%d %b", "%H:%M", "%H:%M"]
+    offsets = ["", "%Y", "%Y", "%d %b %Y", "%d %b %Y", "%d %b %Y %H:%M"]
+    axes.xaxis.set_major_locator(locator)
+    formatter: Any = ConciseDateFormatter(  # type: ignore[no-untyped-call]
+        locator, tz=UTC, formats=formats, zero_formats=zero, offset_formats=offsets
     )
-    return at, list(named.format_ticks(list(found.values())))
+    axes.xaxis.set_major_formatter(formatter)

@@ -27,9 +27,9 @@ def study_text(study: Mapping[str, Any]) -> str:
         If it is not a study.
     """
     workloads = study["workloads"]
-    predictors = {one["label"]: one["spec"] for of in workloads for one in of["predictors"]}
+    predictors = {axis["label"]: axis["spec"] for of in workloads for axis in of["predictors"]}
     axes = {key: _on_axis(workloads, name) for key, name in AXES.items()}
-    varied = {AXES[key] for key, found in axes.items() if found}
+    varied = {AXES[key] for key, values in axes.items() if values}
     settings = {
         key: value
         for key, value in study["settings"].items()
@@ -41,8 +41,8 @@ def study_text(study: Mapping[str, Any]) -> str:
         *_pairs({key: study[key] for key in ("by_group", "measure_from") if study.get(key)}),
         *(line for workload in workloads for line in _workload(workload, predictors)),
         *_section("predictors", predictors),
-        *_section("dispatchers", {one["label"]: one["spec"] for one in study["dispatchers"]}),
-        *(line for key, found in axes.items() for line in _section(key, found)),
+        *_section("dispatchers", {of["label"]: of["spec"] for of in study["dispatchers"]}),
+        *(line for key, values in axes.items() for line in _section(key, values)),
         *_section("run", settings),
         *_section("baseline", {k: v for k, v in study["baseline"].items() if v is not None}),
     ]
@@ -55,58 +55,59 @@ def simulate_line(about: Mapping[str, Any]) -> str | None:
 
     Its arguments are quoted for a shell, whatever they contain.
     """
-    said = about.get("arguments") or {}
-    source, machine = said.get("source") or {}, said.get("machine")
-    if "path" not in source or machine is None or said.get("jitter") or said.get("changes"):
+    arguments = about.get("arguments") or {}
+    source, system = arguments.get("source") or {}, arguments.get("machine")
+    if (
+        "path" not in source
+        or system is None
+        or arguments.get("jitter")
+        or arguments.get("changes")
+    ):
         return None
     settings = about.get("settings") or {}
-    parts = ["cpsched", "simulate", str(source["path"]), "--system", str(machine)]
+    parts = ["cpsched", "simulate", str(source["path"]), "--system", str(system)]
     parts += ["-d", str(about.get("dispatcher")), "-p", str(about.get("predictor"))]
     if source.get("format"):
         parts += ["--input-format", str(source["format"])]
     if source.get("skip_bad_lines"):
         parts.append("--skip-bad-lines")
     for name in ("first", "from", "to"):
-        if said.get(name) is not None:
-            parts += [f"--{name}", str(said[name])]
+        if arguments.get(name) is not None:
+            parts += [f"--{name}", str(arguments[name])]
     for key, usual in _USUAL.items():
         value, option = settings.get(key, usual), option_of(key)
         if value is False:
             parts.append(option.replace("--", "--no-", 1))
         elif value != usual:
             parts += [option, str(value)]
-    for name in said.get("formats") or ():
+    for name in arguments.get("formats") or ():
         parts += ["--export", str(name)]
     return shlex.join(map(near, parts))
 
 
 def model_note(about: Mapping[str, Any]) -> str | None:
     """Return a comment on the model file a run's predictor started from, if it did from one."""
-    said = about.get("provenance")
-    if not isinstance(said, dict) or "model_sha256" not in said:
+    provenance = about.get("provenance")
+    if not isinstance(provenance, dict) or "model_sha256" not in provenance:
         return None
-    parts = [
-        f"model {_value(str(said.get('model')))} has SHA-256 {_value(str(said['model_sha256']))}"
-    ]
-    if "trained_on" in said:
-        parts.append(
-            f"trained on {_value(str(said.get('trained_jobs')))} jobs of"
-            f" {_value(str(said['trained_on']))}, {_value(str(said.get('trained_from')))} to"
-            f" {_value(str(said.get('trained_to')))}"
-        )
     # Quoted as in TOML, so that text from a file stays on the line.
-    return f"# {'; '.join(parts)}"
+    of = {key: _value(str(value)) for key, value in provenance.items()}
+    note = f"# model {of.get('model', 'unknown')} has SHA-256 {of['model_sha256']}"
+    if "trained_on" in of:
+        jobs, start, end = (of.get(f"trained_{key}", "unknown") for key in ("jobs", "from", "to"))
+        note += f"; trained on {jobs} jobs of {of['trained_on']}, {start} to {end}"
+    return note
 
 
 def _on_axis(workloads: Iterable[Mapping[str, Any]], name: str) -> dict[str, str]:
     """Return what workloads differ in, specifications by label."""
-    found = [one for one in (workload.get(name) for workload in workloads) if one is not None]
-    return {one["label"]: one["spec"] for one in found}
+    values = (workload.get(name) for workload in workloads)
+    return {value["label"]: value["spec"] for value in values if value is not None}
 
 
 def _workload(workload: Mapping[str, Any], predictors: Mapping[str, str]) -> list[str]:
     source = workload["source"]
-    axes = {key: [one["label"]] for key, name in AXES.items() if (one := workload.get(name))}
+    axes = {key: [of["label"]] for key, name in AXES.items() if (of := workload.get(name))}
     label = str(workload["label"])
     for (own,) in reversed(axes.values()):
         label = label.removesuffix(f", {own}")
@@ -120,9 +121,9 @@ def _workload(workload: Mapping[str, Any], predictors: Mapping[str, str]) -> lis
         content |= {key: source[key] for key in ("format", "skip_bad_lines") if source[key]}
     content["systems"] = list(workload["systems"])
     if len(workload["predictors"]) < len(predictors):
-        content["predictors"] = [one["label"] for one in workload["predictors"]]
+        content["predictors"] = [of["label"] for of in workload["predictors"]]
     if workload.get("dispatchers"):
-        content["dispatchers"] = [one["label"] for one in workload["dispatchers"]]
+        content["dispatchers"] = [of["label"] for of in workload["dispatchers"]]
     if workload.get("changes"):
         content["changes"] = list(workload["changes"])
     for key, name in (("first", "first"), ("start", "from"), ("end", "to")):
@@ -149,8 +150,8 @@ def _value(value: Any) -> str:
     Return a value as TOML, whose strings, numbers and lists are JSON's except for one character.
     """
     if isinstance(value, dict):
-        inner = ", ".join(f"{_key(key)} = {_value(one)}" for key, one in value.items())
-        return f"{{ {inner} }}"
+        pairs = ", ".join(f"{_key(key)} = {_value(inner)}" for key, inner in value.items())
+        return f"{{ {pairs} }}"
     if isinstance(value, list):
         return f"[{', '.join(map(_value, value))}]"
     text = near(value) if isinstance(value, str) else value

@@ -6,23 +6,37 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from tiny import jobs, machine, machines, run, workloads
 
+pytest.importorskip("matplotlib")
+
+from matplotlib.colors import to_hex, to_rgb
+
+from cpsched.metrics.definitions import ALL
 from cpsched.metrics.steps import StepFunction
 from cpsched.metrics.window import Window
 from cpsched.model.schedule import Segments
 from cpsched.model.topology import Topology
-from cpsched.report.figures import nodes
-from cpsched.report.figures.data import DAY, Curve, Series, busiest, by_size, means
-from cpsched.report.figures.labels import spread
-from cpsched.report.figures.lanes import Rows, place
-from cpsched.report.figures.lines import Runs, draw_over_time
-from cpsched.report.figures.looks import looks
-from cpsched.report.figures.pictures import of_jobs, of_schedule
-from cpsched.report.figures.style import COLOURS, INK, PAPER, marks, save, styled, wrapped
-from cpsched.report.figures.tradeoff import Point, front
-from cpsched.study.paired import Estimate
+from cpsched.report.figures.data import DAY, Curve, Series, bins, busiest, by_size, means, read
+from cpsched.report.figures.intervals import FOREST, draw_changes, draw_forest
+from cpsched.report.figures.lines import draw_distributions, draw_over_time
+from cpsched.report.figures.looks import Look, looks
+from cpsched.report.figures.nodes import Rows, draw_waits, place, wait_class
+from cpsched.report.figures.style import (
+    BAD,
+    BEHIND,
+    COLOURS,
+    GOOD,
+    INK,
+    PAPER,
+    WAITS,
+    FigureFile,
+    save,
+    styled,
+    wrapped,
+)
+from cpsched.study.comparisons import Result
+from cpsched.study.verdicts import Compared
 
 pytestmark = pytest.mark.slow
 
@@ -50,6 +64,21 @@ def test_means_over_time_are_exact():
     # [0, 60): 30 of 60 s; [60, 120): 30 + 20 of 60 s.
     assert series.values.tolist() == [0.5, 50 / 60]
     assert len(means(steps, Window(0, 10)).values) == 1
+
+
+@pytest.mark.parametrize(
+    ("length", "step"), [(600, 60), (7 * DAY, 3600), (200 * DAY, DAY), (3000 * DAY, 28 * DAY)]
+)
+def test_means_are_over_round_spans(length, step):
+    assert bins(Window(5, 5 + length)) == step
+
+
+def test_means_begin_at_round_moments():
+    """Of the log's clock: second 0 is half past six."""
+    steps = StepFunction.over(np.array([0]), np.array([7 * DAY]))
+    edges = means(steps, Window(0, 7 * DAY), JAN_2014 + 6 * 3600 + 1800).edges
+    assert edges[:3].tolist() == [0, 1800, 5400]
+    assert edges[-1] == 7 * DAY
 
 
 def test_waits_by_size():
@@ -118,33 +147,6 @@ def test_the_busiest_day():
     assert busiest(run(jobs((0, 1, 60)), machine((4,)), "fifo").schedule) == (0, 60)
 
 
-@pytest.mark.parametrize(
-    ("epoch", "start", "end", "texts"),
-    [
-        (JAN_2014, 0, 4 * 3600, ["01 Jan", "01:00", "02:00", "03:00", "04:00"]),
-        (JAN_2014, 0, 3 * DAY, ["01 Jan", "02 Jan", "03 Jan", "04 Jan"]),
-        (JAN_2014, 0, 365 * DAY, ["2014", "Mar", "May", "Jul", "Sep", "Nov", "2015"]),
-        (JAN_2014, 0, 3000 * DAY, ["2014", "2016", "2018", "2020", "2022"]),
-        (None, 0, DAY, ["day 1", "04:00", "08:00", "12:00", "16:00", "20:00", "day 2"]),
-        (None, 0, 30 * DAY, [f"day {1 + 4 * step}" for step in range(8)]),
-        (None, 5, 6, ["00:00", "00:00"]),
-    ],
-)  # fmt: skip
-def test_marks_of_moments(epoch, start, end, texts):
-    """As many as there is room for, at round moments."""
-    places, found = marks(epoch, start, end)
-    assert found == texts
-    assert all(start <= at <= end for at in places)
-
-
-@pytest.mark.parametrize("most", [4, 8])
-def test_there_are_marks_whatever_the_span(most):
-    """And hardly more than there is room for, from some seconds to years."""
-    for exponent in np.arange(1, 8, 0.01):
-        places, texts = marks(1_400_000_000, 12_345, 12_345 + 10**exponent, most)
-        assert 1 <= len(places) == len(texts) <= most + 2
-
-
 def test_long_names_are_broken_between_options():
     """A word that is too long in itself is cut."""
     assert wrapped("easy:backfill=sjf,allocator=balanced  W", 20) == (
@@ -155,49 +157,151 @@ def test_long_names_are_broken_between_options():
     assert wrapped("x" * 25, 20) == "x" * 20 + "\n" + "x" * 5
 
 
-LOOK = looks([("easy", "requested")])["easy", "requested"]
+LOOK = Look(name="easy")
 
 
-def _queues(*tops):
-    """Return runs of dispatchers whose queues are as high as ``tops``, for a figure over time."""
-    edges = np.array([0.0, 60.0, 120.0])
+def _queues(*tops, epoch=None):
+    """Return runs whose queues are as high as ``tops``, for a figure over time."""
+    edges = np.array([0.0, 3600.0, 7200.0])
     return [
         SimpleNamespace(
-            dispatcher=f"d{top}", predictor="p", epoch=None, look=LOOK,
+            epoch=epoch, look=Look(name=f"d{top:g}"),
             queue_over_time=Series(edges=edges, values=np.array([0.0, top])),
         )
         for top in tops
     ]  # fmt: skip
 
 
+def _over_time(runs):
+    with styled("t"):
+        figure = draw_over_time(runs, lambda of: of.queue_over_time, "jobs")
+        text = save(figure, "svg").decode()
+        figure.draw_without_rendering()
+    return figure, text
+
+
 @pytest.mark.parametrize("tops", [(2.0, 5000.0), (40.0, 50.0)])
 def test_an_axis_over_time_has_plain_numbers(tops):
     """With a logarithm and without: not the formulas of the plotting library."""
-    pytest.importorskip("matplotlib")
-    with styled("t"):
-        figure = draw_over_time(Runs(_queues(*tops)), lambda run: run.queue_over_time, "jobs")
-        text = save(figure, "svg").decode()
+    _, text = _over_time(_queues(*tops))
     assert "mathdefault" not in text
     assert (">1,000<" in text) == (max(tops) > 1000)
 
 
+def test_time_is_in_dates_or_in_hours():
+    """Whichever the log has, in one format."""
+    _, dates = _over_time(_queues(3.0, epoch=JAN_2014))
+    assert ">00:30<" in dates
+    assert "01 Jan 2014" in dates
+    _, hours = _over_time(_queues(3.0))
+    assert "hours since the start of the log" in hours
+
+
+def test_shares_have_a_space_before_the_sign():
+    with styled("t"):
+        figure = draw_over_time(_queues(0.5), lambda of: of.queue_over_time, "x", is_share=True)
+        text = save(figure, "svg").decode()
+    assert "100 %" in text
+    assert "100%" not in text
+
+
+def test_the_legend_covers_nothing():
+    """Eight runs with long names: all in the legend, below the axes, apart."""
+    runs = _queues(*map(float, range(1, 9)))
+    for at, of in enumerate(runs):
+        of.look = Look(name=f"a dispatcher with a long name {at}")
+    figure, _ = _over_time(runs)
+    (legend,) = figure.legends
+    boxes = [text.get_window_extent() for text in legend.get_texts()]
+    assert len(boxes) == 8
+    assert max(box.y1 for box in boxes) <= figure.axes[0].get_tightbbox().y0
+    for at, box in enumerate(boxes):
+        assert box.x1 <= figure.bbox.x1
+        assert not any(box.overlaps(other.padded(-1)) for other in boxes[:at])
+
+
+def test_distributions_of_waits_have_spans():
+    curve = Curve.of(np.array([0, 60, 3600, 90_000]))
+    with styled("t"):
+        figure = draw_distributions(
+            [SimpleNamespace(look=LOOK)], lambda _: curve, "wait", is_wait=True
+        )
+        text = save(figure, "svg").decode()
+    assert all(f">{mark}<" in text for mark in ("1 h", "1 d", "all"))
+
+
+def _result(name, values, bases, group=ALL):
+    """Return a row of the results table, of some repetitions."""
+    compared = Compared.of(values, bases)
+    return Result(
+        run=("w", "s", "d", "p"), allocator=None, group=group, metric=name, value=compared.value,
+        repetitions=len(values), baseline=("w", "s", "b", "p"), compared=compared,
+    )  # fmt: skip
+
+
+def test_a_forest_has_a_row_a_run_and_a_column_a_metric():
+    """Ratios with intervals on one logarithmic axis with a line at 1; the baseline in the titles."""
+    better = [_result(name, [2.0, 2.1, 2.2], [4.0, 4.2, 4.4]) for name in FOREST]
+    same = [_result(name, [4.0, 4.1, 4.6], [4.0, 4.2, 4.4]) for name in FOREST]
+    worse = [_result(FOREST[0], [8.0, 8.3, 8.7], [4.0, 4.2, 4.4]), None, None, None]
+    with styled("t"):
+        figure = draw_forest({"a": better, "b": same, "c": worse}, "easy", narrow=False)
+        figure.draw_without_rendering()
+    assert len(figure.axes) == 4
+    first = figure.axes[0]
+    assert first.get_title(loc="left") == "mean bounded slowdown\neasy: 4.20"
+    assert [label.get_text() for label in first.get_yticklabels()] == ["a", "b", "c"]
+    assert {axes.get_xscale() for axes in figure.axes} == {"log"}
+    assert len({axes.get_xlim() for axes in figure.axes}) == 1
+    points = [line for line in first.get_lines() if line.get_marker() == "o"]
+    assert [to_hex(line.get_color()) for line in points] == [GOOD, BEHIND, BAD]
+    assert points[0].get_xdata()[0] == pytest.approx(0.5)
+    interval = better[0].interval
+    assert any(tuple(line.get_xdata()) == interval for line in first.get_lines())
+    assert any(list(line.get_xdata()) == [1, 1] for line in first.get_lines())
+    with styled("t"):
+        narrow = draw_forest({"a": better}, "easy", narrow=True)
+    assert narrow.get_size_inches()[0] < 5 < figure.get_size_inches()[0]
+
+
+def test_groups_that_wait_longer_come_first():
+    """With their intervals; what is not significant is grey."""
+    rows = [
+        _result("common_wait_mean_s", [60.0, 61.0], [600.0, 601.0], ("queue", "less")),
+        _result("common_wait_mean_s", [900.0, 901.0], [600.0, 601.0], ("queue", "longer")),
+        _result("common_wait_mean_s", [500.0, 800.0], [600.0, 601.0], ("size", "small")),
+    ]
+    with styled("t"):
+        figure = draw_changes(rows)
+        figure.draw_without_rendering()
+    (axes,) = figure.axes
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    assert names == ["queue longer", "small jobs", "queue less"]
+    points = [line for line in axes.get_lines() if line.get_marker() == "o"]
+    assert [to_hex(line.get_color()) for line in points] == [BAD, BEHIND, GOOD]
+    texts = [label.get_text() for label in axes.get_xticklabels()]
+    assert "0 s" in texts
+    assert "+1 h" in texts
+
+
+def _key(dispatcher, predictor="p"):
+    return ("w", "s", dispatcher, predictor)
+
+
 def test_a_run_looks_the_same_everywhere():
     """A colour a dispatcher, the baseline's that of text; a line style a predictor."""
-    runs = [(d, p) for d in ("easy", "sjf", "greedy") for p in ("requested", "mean")]
-    found = looks(runs, [("easy", "requested"), ("easy", "mean")])
-    assert found["easy", "mean"].colour == INK
-    assert found["sjf", "mean"].colour == found["sjf", "requested"].colour != INK
+    runs = {_key(d, p): f"{d}, {p}" for d in ("easy", "sjf", "greedy") for p in ("a", "b")}
+    found = looks(runs, {_key("easy", "a"), _key("easy", "b")})
+    assert found[_key("easy", "b")].colour == INK
+    assert found[_key("sjf", "b")].colour == found[_key("sjf", "a")].colour != INK
     assert len({look.colour for look in found.values()}) == 3
-    assert {look.dash for who, look in found.items() if who[1] == "mean"} != {"-"}
-    assert found["sjf", "mean"].name == "sjf, mean"
-    assert found["easy", "mean"].label == "easy, mean (baseline)"
-    assert looks([("sjf", "mean")])["sjf", "mean"].name == "sjf"
-    assert looks(runs[:4], runs[:2])["sjf", "mean"] == found["sjf", "mean"]
+    assert {str(look.dash) for key, look in found.items() if key[3] == "b"} != {"-"}
+    assert found[_key("easy", "b")].label == "easy, b (baseline)"
+    assert Look(name="baseline", is_base=True).label == "baseline"
 
 
 def _contrast(one, other):
     """Return the contrast of two colours, as WCAG 2 has it."""
-    from matplotlib.colors import to_rgb
 
     def light(colour):
         rgb = np.array(to_rgb(colour))
@@ -208,125 +312,61 @@ def _contrast(one, other):
     return (high + 0.05) / (low + 0.05)
 
 
-def test_names_in_colour_can_be_read():
-    pytest.importorskip("matplotlib")
+def test_lines_can_be_seen():
     assert min(_contrast(colour, PAPER) for colour in (*COLOURS, INK)) >= 4.5
 
 
-@given(
-    boxes=st.lists(st.tuples(st.floats(0, 100), st.floats(1, 20)), min_size=1, max_size=9),
-    low=st.floats(-20, 20),
-)  # fmt: skip
-def test_names_beside_lines_never_overlap(boxes, low):
-    """They stay in their order, within the axes as long as there is room."""
-    at, high = (np.array(values) for values in zip(*boxes, strict=True))
-    top = low + 120
-    middles = spread(at, high, low, top)
-    order = np.argsort(at, kind="stable")
-    ends = middles[order] + high[order] / 2
-    begins = middles[order] - high[order] / 2
-    assert (begins[1:] >= ends[:-1] - 1e-6).all()
-    if high.sum() <= 120:
-        assert begins[0] >= low - 1e-6
-        assert ends[-1] <= top + 1e-6
+def test_the_longest_waits_look_like_no_series():
+    """Nor like the class before them."""
+    red = np.array(to_rgb(WAITS[-1][1]))
+    others = [*COLOURS, WAITS[-2][1]]
+    assert min(np.abs(red - to_rgb(other)).max() for other in others) > 0.2
 
 
-def test_names_stay_where_they_are_if_there_is_room():
-    assert spread(np.array([50.0, 10.0]), np.array([8.0, 8.0]), 0, 100).tolist() == [50, 10]
-    assert spread(np.array([50.0, 50.0]), np.array([8.0, 8.0]), 0, 100).tolist() == [46, 54]
-
-
-def test_the_front_is_of_the_runs_that_nothing_beats_in_both():
-    points = [
-        Point(
-            look=LOOK,
-            slowdown=Estimate(slowdown, None, None, 1),
-            tail=Estimate(tail, None, None, 1),
-        )
-        for slowdown, tail in ((2, 9), (1, 10), (3, 9), (4, 1), (1, 12))
-    ]
-    assert [(one.slowdown.mean, one.tail.mean) for one in front(points)] == [
-        (1, 10), (2, 9), (4, 1),
-    ]  # fmt: skip
-
-
-def test_no_name_of_a_line_covers_another():
-    """Twelve lines that end together; eight have names."""
-    pytest.importorskip("matplotlib")
-    whole = looks([(f"a dispatcher with a name {n}", "p") for n in range(12)])
-    runs = [
-        SimpleNamespace(dispatcher=who[0], look=look, epoch=None,
-                        queue_over_time=Series(edges=np.array([0.0, 60.0]), values=np.array([3.0])))
-        for who, look in whole.items()
-    ]  # fmt: skip
-    with styled("t"):
-        figure = draw_over_time(Runs(runs, runs[8:]), lambda run: run.queue_over_time, "jobs")
-        text = save(figure, "svg").decode()
-        figure.draw_without_rendering()
-    assert all((f"name {n}: 3<" in text or f"{n}: 3<" in text) == (n < 8) for n in range(12))
-    boxes = [one.get_window_extent() for one in figure.axes[0].artists]
-    boxes += [one.get_window_extent() for key in figure.legends for one in key.get_texts()]
-    assert len(boxes) == 8
-    for at, one in enumerate(boxes):
-        assert one.y0 >= 0
-        assert one.x1 <= figure.bbox.x1
-        assert not any(one.overlaps(other.padded(-1)) for other in boxes[:at])
+def test_classes_of_waits():
+    """The end of a class is in the next one."""
+    waits = np.array([0, 59, 60, 600, 3600, 6 * 3600, DAY, 10**9])
+    assert wait_class(waits).tolist() == [0, 0, 1, 2, 3, 4, 5, 5]
 
 
 def test_charts_of_nodes_share_their_colours():
-    """A wait of an hour looks the same, whatever the longest one is."""
-    pytest.importorskip("matplotlib")
-    scales = set()
-    for longest in (600, 100_000):
-        rows = [(0, 4, longest), (0, 4, 60)]
+    """A wait of ten minutes looks the same, whatever the longest one is."""
+    for longest, expected in ((600, 2), (100_000, 5)):
+        rows = [(0, 20, longest), (0, 20, 60)]
         schedule = run(jobs(*rows), machine(*[(4,)] * 5), "fifo").schedule
         with styled("t"):
-            figure = nodes.draw_waits(schedule, Window(0, longest + 60))
-        (drawn_jobs,) = figure.axes[0].collections
-        scales.add((drawn_jobs.norm.vmin, drawn_jobs.norm.vmax))
-    assert len(scales) == 1
+            figure = draw_waits(schedule, Window(0, longest + 60))
+        (drawn,) = figure.axes[0].collections
+        colours = [to_hex(colour) for colour in drawn.get_facecolor()]
+        assert colours == [WAITS[0][1], WAITS[expected][1]]
 
 
 def test_thin_rectangles_have_no_edges():
-    """Edges would be all that is seen of a core of a machine of hundreds of nodes."""
-    pytest.importorskip("matplotlib")
+    """Edges would be all that is seen of a core of a system of hundreds of nodes."""
     widths = []
     for number in (6, 300):
         schedule = run(jobs(*[(0, 1, 60)] * 8), machine(*[(8,)] * number), "fifo").schedule
         with styled("t"):
-            figure = nodes.draw_waits(schedule, Window(0, 60))
-        (drawn_jobs,) = figure.axes[0].collections
-        widths.append(float(drawn_jobs.get_linewidth()[0]))
+            figure = draw_waits(schedule, Window(0, 60))
+        (drawn,) = figure.axes[0].collections
+        widths.append(float(drawn.get_linewidth()[0]))
     assert widths[0] > 0
     assert widths[1] == 0
 
 
-def test_labels_with_dollars_are_text(runs_folder_with_labels):
+def test_labels_with_dollars_are_text():
     """Mathematics is off; the same bytes every time, without a date."""
-    first, second = (runs_folder_with_labels() for _ in range(2))
-    assert [one.content for one in first] == [one.content for one in second]
-    text = first[0].content["svg"].decode()
-    assert "$x^2$ &lt;b&gt;" in text
-    assert "<dc:date>" not in text
-
-
-@pytest.fixture
-def runs_folder_with_labels(tmp_path):
-    """Draw the figures of a run whose labels are not harmless."""
-    pytest.importorskip("matplotlib")
-    from cpsched.report.figures.data import read
-    from cpsched.study import load_run, save_run
-
-    (tmp_path / "runs").mkdir()
     rows = [(10 * job, 1 + job % 3, 50 + job) for job in range(30)]
-    save_run(run(jobs(*rows), machine((4,)), "easy"), tmp_path / "runs" / "one")
+    data = read(run(jobs(*rows), machine((4,)), "easy"), Look(name="$x^2$ <b>"))
 
     def draw():
-        look = looks([("$x^2$ <b>", "p")])["$x^2$ <b>", "p"]
-        data = read(load_run(tmp_path / "runs" / "one"), look)
-        return [one.file("a on b", ["svg"]) for one in of_jobs([data])]
+        return draw_distributions([data], lambda of: of.wait, "wait", is_wait=True)
 
-    return draw
+    first, second = (FigureFile.of("a on b", "waits", draw, ["svg"]) for _ in range(2))
+    assert first == second
+    text = first.content["svg"].decode()
+    assert "$x^2$ &lt;b&gt;" in text
+    assert "<dc:date>" not in text
 
 
 def _lying(topology, *where):
@@ -346,8 +386,9 @@ def _lying(topology, *where):
 
 
 def test_the_chart_of_a_schedule():
-    pytest.importorskip("matplotlib")
     schedule = _lying(Topology(8), [0, 1], [3, 5])
-    found = of_schedule("x", schedule, Window(0, 60)).file("w on s", ["svg", "png"])
-    assert found.title == "nodes under x"
+    found = FigureFile.of(
+        "w on s", "nodes under x", lambda: draw_waits(schedule, Window(0, 60)), ["svg", "png"]
+    )
+    assert found.name == "w-on-s-nodes-under-x"
     assert found.content["png"].startswith(b"\x89PNG")

@@ -62,12 +62,8 @@ TEN = (
 
 
 @pytest.fixture(scope="session")
-def ten_runs(tmp_path_factory):
-    """The report of ten runs of a thousand jobs, with all that a page has."""
-    pytest.importorskip("bokeh")
-    pytest.importorskip("matplotlib")
-    from cpsched.report.html.make import make_report
-
+def ten_folder(tmp_path_factory):
+    """A folder of ten runs of a thousand jobs."""
     rng = np.random.default_rng(1)
     rows = [
         (int(at), int(cores), int(runtime), int(runtime * 2))
@@ -83,4 +79,14 @@ def ten_runs(tmp_path_factory):
     for at, dispatcher in enumerate(TEN):
         done = run(log, machine(*[(16,)] * 32), dispatcher)
         save_run(done, folder / f"{at} run", arguments={"workload": "site log", "machine": "tiny"})
-    return make_report(folder, out=tmp_path_factory.mktemp("out"), baseline="easy").page
+    return folder
+
+
+@pytest.fixture(scope="session")
+def ten_runs(ten_folder, tmp_path_factory):
+    """The report of them, with all that a page has."""
+    pytest.importorskip("bokeh")
+    pytest.importorskip("matplotlib")
+    from cpsched.report.html.make import make_report
+
+    return make_report(ten_folder, out=tmp_path_factory.mktemp("out"), baseline="easy").page

@@ -39,7 +39,7 @@ def test_a_run_is_reported(run, cpsched):
     assert out.startswith("1 run, ")
     assert "Report:  run/report.html (" in out
     assert (run / "figures").is_dir()
-    assert (run / "tables" / "summary.csv").is_file()
+    assert (run / "tables" / "results.csv").is_file()
     assert cpsched("verify", "run")[0] == 0
 
 
@@ -49,6 +49,31 @@ def test_its_places_are_data_if_asked_for(run, cpsched):
     found = json.loads(out)
     assert (code, found["schema"], found["runs"]) == (0, "cpsched.report/1", 1)
     assert found["report"] == "run/report.html"
+
+
+def test_a_summary_is_a_page_of_its_own(run, cpsched):
+    """Nothing else is written; its author is in it, as text."""
+    pytest.importorskip("matplotlib")
+    before = sorted(path.name for path in run.iterdir())
+    code, out, err = cpsched("report", "run", "--summary", "--author", "A. <b>Author</b>")
+    assert (code, out, err) == (0, "Summary: run/summary.html\n", "")
+    assert sorted(path.name for path in run.iterdir()) == sorted([*before, "summary.html"])
+    assert "A. &lt;b&gt;Author&lt;/b&gt;" in (run / "summary.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--author", "x"), "--author: is of the summary; add --summary"),
+        (("--summary", "--export", "png"), "--export: is of the report's figures; leave it out"),
+    ],
+)
+def test_options_that_do_not_fit_are_one_line(run, cpsched, arguments, message):
+    """None is dropped in silence."""
+    code, out, err = cpsched("report", "run", *arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
 
 
 @pytest.mark.usefixtures("_libraries")
@@ -85,13 +110,11 @@ def test_bad_input_is_one_line(run, cpsched, arguments, message):
     assert err.count("\n") == 1
 
 
-@pytest.mark.parametrize("library", ["bokeh", "matplotlib", "jinja2"])
+@pytest.mark.parametrize("library", ["bokeh", "matplotlib"])
 def test_a_missing_library_is_one_line(run, cpsched, monkeypatch, library):
     """It says which, and how to get it."""
     if library != "bokeh":
         pytest.importorskip("bokeh")
-    if library == "jinja2":
-        pytest.importorskip("matplotlib")
     real = builtins.__import__
 
     def without(name, *rest, **more):

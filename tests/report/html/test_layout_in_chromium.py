@@ -1,12 +1,15 @@
 """The report at three widths, light, dark and on paper: nothing overlaps or is cut off."""
 
+import base64
+import re
+import shutil
+
 import pytest
 
 pytest.importorskip("selenium")
 
-from browser_windows import MARKED, look
+from browser_windows import look
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import WebDriverWait
 
 pytestmark = pytest.mark.slow
 
@@ -21,7 +24,7 @@ const seen = (node) => {
     const one = walk.currentNode, parent = one.parentElement;
     if (!one.data.trim() || parent.closest("script, style, .sr, .skip, option, noscript")) continue;
     if (!parent.checkVisibility()) continue;
-    if (parent.closest("table.lead thead") && getComputedStyle(parent.closest("thead")).position === "absolute") continue;
+    if (parent.closest("thead") && getComputedStyle(parent.closest("thead")).position === "absolute") continue;
     found.push(one);
   }
   return found;
@@ -38,11 +41,14 @@ _CUT = (
 const wide = document.documentElement.clientWidth, found = [];
 const scroll = document.documentElement.scrollWidth;
 if (scroll > wide) found.push(`the page is ${scroll} px wide`);
+for (const box of document.querySelectorAll("main *")) {
+  /* Nothing scrolls in its box. */
+  if (box.checkVisibility() && !box.closest("svg, .gantt, thead, .sr") && getComputedStyle(box).display !== "inline"
+      && box.scrollWidth > box.clientWidth + 1) found.push(`scrolls: ${box.tagName} ${box.textContent.trim().slice(0, 40)}`);
+}
 for (const one of seen(document.body)) {
   const parent = one.parentElement;
-  if (parent.closest(".scroll, pre")) continue;
-  const chart = parent.closest("figure > div");
-  for (const box of chart && chart.scrollWidth > chart.clientWidth ? [] : boxes(one)) {
+  for (const box of boxes(one)) {
     if (box.left < -0.5 || box.right > wide + 0.5) found.push(`outside: ${one.data.trim()}`);
   }
   const cell = parent.closest("td, th, figcaption, p, dd, h1, h2, h3");
@@ -70,9 +76,9 @@ for (const svg of document.querySelectorAll("figure svg")) {
   if (!svg.checkVisibility()) continue;
   /* A box has room above and below its letters. */
   const shrunk = (box) => ({ left: box.left, right: box.right, top: box.top + box.height * 0.18, bottom: box.bottom - box.height * 0.18 });
-  pairs([...svg.querySelectorAll("text")].map((one) => [one.textContent, shrunk(one.getBoundingClientRect())]), svg.closest("figure").id);
+  pairs([...svg.querySelectorAll("text")].map((one) => [one.textContent, shrunk(one.getBoundingClientRect())]), svg.closest("figure").querySelector("[aria-label]").ariaLabel.slice(0, 40));
 }
-for (const table of document.querySelectorAll("table.lead")) {
+for (const table of document.querySelectorAll("table")) {
   pairs(seen(table).flatMap((one) => boxes(one).map((box) => [one.data.trim(), box])), "table");
 }
 pairs(seen(document.querySelector("header")).flatMap((one) => boxes(one).map((box) => [one.data.trim(), box])), "header");
@@ -125,9 +131,38 @@ def test_nothing_is_cut_off_or_covered(browser, ten_runs, width, theme):
     assert [line for line in browser.get_log("browser") if line["level"] != "INFO"] == []
 
 
-def test_hostile_names_are_not_cut_off_either(browser, page):
-    look(browser, page, 390)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_hostile_names_are_not_cut_off_either(browser, page, width):
+    look(browser, page, width)
     assert browser.execute_script(_CUT) == []
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_summary_is_not_cut_off(browser, ten_folder, tmp_path, width):
+    """And with six runs it is one page of paper."""
+    pytest.importorskip("matplotlib")
+    from cpsched.report.html.make import make_summary
+
+    for run in sorted(ten_folder.iterdir())[:6]:
+        shutil.copytree(run, tmp_path / run.name)
+    summary = make_summary(tmp_path, baseline="easy")
+    look(browser, summary, width)
+    assert browser.execute_script(_CUT) == []
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
+    printed = browser.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})
+    assert len(re.findall(rb"/Type\s*/Page\b", base64.b64decode(printed["data"]))) == 1
+
+
+def test_tables_and_charts_need_no_script(browser, ten_runs, tmp_path):
+    """What a browser without JavaScript shows: all tables, and the nodes as a picture."""
+    still = tmp_path / "still.html"
+    text = ten_runs.read_text()
+    still.write_text(text.replace("script-src 'unsafe-inline';", ""))
+    browser.get(still.as_uri())
+    assert browser.execute_script("return document.documentElement.dataset.ready") is None
+    rows = "return document.querySelectorAll('table tbody tr').length"
+    assert browser.execute_script(rows) > 100
+    assert "@media screen and (scripting: none)" in text
 
 
 @pytest.mark.parametrize("theme", THEMES)
@@ -163,7 +198,7 @@ def test_the_keyboard_is_enough(browser, ten_runs):
     assert browser.execute_script(active) == "skip"
     assert browser.execute_script("return document.activeElement.getBoundingClientRect().top >= 0")
     browser.execute_script(
-        "document.querySelector('table.lead thead th:nth-child(3) button').focus()"
+        "document.querySelector('main table thead th:nth-child(3) button').focus()"
     )
     browser.switch_to.active_element.send_keys(Keys.ENTER)
     assert (
@@ -181,58 +216,15 @@ def test_the_keyboard_is_enough(browser, ten_runs):
     assert set(stops) == {"solid"}
 
 
-def test_both_schedules_show_the_same_time(browser, ten_runs):
-    """One chart above the other on one axis; other runs can be chosen for both."""
-    look(browser, ten_runs, 1280)
-    browser.execute_script("chart.move(86400, 2 * 86400)")
-    ranges = "return chart.sides.map((side) => [side.main.x_range.start, side.main.x_range.end])"
-    above, below = browser.execute_script(ranges)
-    assert above == below == [1000 * (1_400_000_000 + day * 86400) for day in (1, 2)]
-    names = "return [0, 1].map((at) => document.getElementById(`name${at}`).textContent)"
-    before = browser.execute_script(names)
-    assert before[0] == "easy (baseline)"
-    browser.execute_script(
-        "const box = document.querySelectorAll('select.run')[1]; box.value = '3';"
-        "box.dispatchEvent(new Event('change'))"
-    )
-    WebDriverWait(browser, 20).until(lambda one: one.execute_script(names) != before)
-    assert browser.execute_script(names)[0] == before[0]
-    # As it was packed: in the order of submits, and no job starts before, or ends before it starts.
-    assert browser.execute_script(
-        "return chart.sides.every(({ data: { jobs, rects } }) =>"
-        " jobs.start.every((one, at) => one >= jobs.submit[at] && jobs.end[at] >= one)"
-        " && jobs.submit.every((one, at) => at === 0 || one >= jobs.submit[at - 1])"
-        " && rects.end.every((one, at) => one <= jobs.end[rects.job[at]]))"
-    )
-
-
-def test_a_job_can_be_found_by_the_keyboard(browser, ten_runs):
-    """Its number typed marks it, and shows the time it starts at; another text marks none."""
-    look(browser, ten_runs, 1280)
-    job = browser.execute_script("return chart.sides[0].data.ids.at(-1)")
-    browser.execute_script("chart.move(0, 86400); document.getElementById('job').focus()")
-    box = browser.switch_to.active_element
-    box.send_keys(job)
-    above, below = browser.execute_script(MARKED, job)
-    assert above[0] == above[2] != []
-    assert below[0] == below[2]
-    start, end = browser.execute_script("return [chart.shown.start, chart.shown.end]")
-    assert start <= above[0][0] < end
-    box.send_keys("x")
-    assert browser.execute_script(MARKED, job)[0][0] == []
-    assert "not drawn" in browser.execute_script(
-        "return document.getElementById('marked').textContent"
-    )
-
-
 def test_on_paper_it_is_light_and_has_no_controls(browser, ten_runs):
     look(browser, ten_runs, 1000, theme="dark", media="print")
     shown = (
         "return [...document.querySelectorAll(arguments[0])].some((one) => one.checkVisibility())"
     )
-    assert not browser.execute_script(shown, ".controls, nav, #theme")
+    assert not browser.execute_script(shown, ".controls, nav, #theme, .gantt")
+    assert browser.execute_script(shown, ".paper svg")
     drawings = (
-        "return [...document.querySelectorAll('figure')].map((one) =>"
+        "return [...document.querySelectorAll('figure:not(.narrow)')].map((one) =>"
         " [...one.children].filter((child) => child.matches('div') && child.checkVisibility()).length)"
     )
     assert set(browser.execute_script(drawings)) == {1}
@@ -243,6 +235,6 @@ def test_on_paper_it_is_light_and_has_no_controls(browser, ten_runs):
     )
     browser.execute_script("dispatchEvent(new Event('beforeprint'))")
     assert browser.execute_script(shown, "details.printed dl")
-    assert not browser.execute_script(shown, "details:not(.printed) table")
+    assert not browser.execute_script(shown, ".card > details:not(.printed) table")
     browser.execute_script("dispatchEvent(new Event('afterprint'))")
     assert not browser.execute_script(shown, "details.printed dl")
