@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from cpsched.metrics.definitions import metric, title_of
+from cpsched.metrics.definitions import title_of
 from cpsched.report.figures.style import BAD, BEHIND, GOOD, INK, WIDE, canvas, plain, round_span
 from cpsched.report.figures.style import wrapped as on_lines
 from cpsched.report.findings import signed
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from cpsched.study.comparisons import Result
 
-#: The metrics of the forest plot, a column each.
-FOREST = ("bounded_slowdown_mean", "wait_mean_s", "wait_p99.9_s", "wait_max_s")
 #: Inches of a forest plot over the width of a page, of its rows, and of a row of groups.
 _PAGE, _ROW, _GROUP_ROW = 11.0, 0.3, 0.19
 #: Marks of an axis of ratios: coarse ones, and those of one that spans less than twice.
@@ -26,41 +24,47 @@ _COARSE = [digit * 10.0**power for power in range(-3, 5) for digit in (1, 2, 5)]
 _FINE = [0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0]
 
 
-def draw_forest(runs: Mapping[str, Sequence[Result | None]], base: str, *, narrow: bool) -> Figure:
+class Point(NamedTuple):
+    """A ratio to the baseline, its 95 % interval or None, ``better``, ``worse`` or empty."""
+
+    ratio: float
+    interval: tuple[float, float] | None
+    effect: str
+
+
+def draw_forest(
+    runs: Mapping[str, Sequence[Point | None]], titles: Sequence[str], base: str, *, narrow: bool
+) -> Figure:
     """
-    Return the ratios to the baseline with their intervals: a row a run, a column a metric.
+    Return ratios to the baseline with their intervals: a row a run, a column a metric.
 
     Parameters
     ----------
     runs
-        The metrics of :data:`FOREST` of each run, by its name.
+        The metrics of each run, by its name.
+    titles
+        Of the metrics.
     base
-        Name of the baseline; empty if there are several.
+        Name of the baseline.
     narrow
         Whether the columns stand below each other.
     """
     high = _ROW * len(runs) + 0.35
-    down, across = (len(FOREST), 1) if narrow else (1, len(FOREST))
+    down, across = (len(titles), 1) if narrow else (1, len(titles))
     figure = canvas(WIDE - 1 if narrow else _PAGE, down * high + 0.4)
     grid = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).ravel()
-    for at, axes in enumerate(grid):
-        rows = [row for of in runs.values() if (row := of[at]) is not None]
-        value = next((row for row in rows if row.base_value is not None), None)
-        known = value.definition.text(value.base_value) if value and base else ""
-        title = metric(FOREST[at]).title
-        axes.set_title(f"{title}\n{base}: {known}" if known else title, fontweight="normal")
+    for at, (axes, title) in enumerate(zip(grid, titles, strict=True)):
+        axes.set_title(title, fontweight="normal")
         axes.axvline(1, color=INK, linewidth=0.8)
-        for down_at, of in enumerate(runs.values()):
-            result = of[at]
-            if result is not None and result.ratio:
-                _point(axes, down_at, result.ratio, result.interval, result.effect)
-    _ratio_axis(grid[0], [row for of in runs.values() for row in of if row is not None])
-    grid[0].set_ylim(len(runs) - 0.4, -0.6)
-    grid[0].set_yticks(range(len(runs)), [on_lines(name, 22) for name in runs])
-    for axes in grid:
+        for row, points in enumerate(runs.values()):
+            if (point := points[at]) is not None:
+                _point(axes, row, *point)
         axes.tick_params(axis="y", length=0)
         axes.grid(visible=False, axis="y")
-    figure.supxlabel(f"ratio to {base or 'the baseline'}", fontsize=8.5)
+    _ratio_axis(grid[0], [point for points in runs.values() for point in points if point])
+    grid[0].set_ylim(len(runs) - 0.4, -0.6)
+    grid[0].set_yticks(range(len(runs)), [on_lines(name, 22) for name in runs])
+    figure.supxlabel(f"ratio to {base}", fontsize=8.5)
     return figure
 
 
@@ -101,11 +105,11 @@ def _point(
     axes.plot([value], [at], "o", color=colour, markersize=5.5)
 
 
-def _ratio_axis(axes: Axes, rows: Sequence[Result]) -> None:
+def _ratio_axis(axes: Axes, points: Sequence[Point]) -> None:
     """Give an axis of ratios a logarithm and round marks."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-    ends = [end for row in rows for end in (row.ratio, *(row.interval or ())) if end and end > 0]
+    ends = [end for of in points for end in (of.ratio, *(of.interval or ())) if end > 0]
     low, high = min([1.0, *ends]), max([1.0, *ends])
     margin = max((high / low) ** 0.06, 1.02)
     low, high = low / margin, high * margin

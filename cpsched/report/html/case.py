@@ -9,14 +9,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import RunError
-from cpsched.metrics.definitions import title_of
+from cpsched.metrics.definitions import metric, title_of
 from cpsched.metrics.window import busy_window
 from cpsched.metrics.workload import describe
 from cpsched.report import views
 from cpsched.report.decisions import solver_notes
 from cpsched.report.figures.data import bins, busiest
 from cpsched.report.figures.data import read as run_data
-from cpsched.report.figures.intervals import FOREST, draw_changes, draw_forest
+from cpsched.report.figures.intervals import Point, draw_changes, draw_forest
 from cpsched.report.figures.lines import draw_by_size, draw_distributions, draw_over_time
 from cpsched.report.figures.looks import looks
 from cpsched.report.figures.nodes import draw_waits
@@ -35,7 +35,7 @@ from cpsched.util import arrow
 from cpsched.util.words import amount, counted, duration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from cpsched.metrics.window import Window
@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 
 #: Scenarios whose groups of jobs are shown, and runs in a chart of all runs, at most.
 _SCENARIOS, _RUNS = 6, 8
+#: The metrics of the forest plot, a column each.
+_FOREST = ("bounded_slowdown_mean", "wait_mean_s", "wait_p99.9_s", "wait_max_s")
 _NAMES = {"gpu": "GPU", "mic": "MIC", "mem": "memory"}
 #: Colours of figures, and their replacements in the page's light and dark modes.
 _COLOURS = {
@@ -259,30 +261,51 @@ def reading(run: Path) -> Iterator[None]:
 
 
 def _forest(table: ResultsTable, case: Case, forms: Collection[str]) -> list[FigureFile]:
-    """Return the leading metrics as a figure over the width of a page, and one for phones."""
+    """Return the leading metrics of the runs of a case that are compared."""
     compared = [run for run in case.runs if table.baseline_of(run) is not None]
-    if not compared:
+    bases = list(dict.fromkeys(base_name(table, run) for run in compared))
+    rows = {table.name(run): [table.get(run, name) for name in _FOREST] for run in compared}
+    titles = []
+    for at, name in enumerate(_FOREST):
+        row, title = next((of[at] for of in rows.values() if of[at]), None), metric(name).title
+        # Several baselines have several values.
+        if row is not None and row.base_value is not None and len(bases) == 1:
+            title += f"\n{bases[0]}: {metric(name).text(row.base_value)}"
+        titles.append(title)
+    points = {
+        name: [
+            Point(row.ratio, row.interval, row.effect) if row is not None and row.ratio else None
+            for row in of
+        ]
+        for name, of in rows.items()
+    }
+    base = bases[0] if len(bases) == 1 else "the baseline of each run"
+    return forests(case.name, points, titles, base, forms)
+
+
+def forests(
+    case: str,
+    points: Mapping[str, Sequence[Point | None]],
+    titles: Sequence[str],
+    base: str,
+    forms: Collection[str] = ("svg",),
+) -> list[FigureFile]:
+    """Return a forest plot over the width of a page and one for phones; none of no run."""
+    if not points:
         return []
-    bases = dict.fromkeys(base_name(table, run) for run in compared)
-    base = next(iter(bases)) if len(bases) == 1 else ""
-    rows = {table.name(run): [table.get(run, name) for name in FOREST] for run in compared}
-    caption = "Green: significantly lower. Orange: significantly higher. Grey: not significant."
-    figures = []
-    for title, own_forms, is_narrow in (
-        ("leading metrics as ratios to the baseline", forms, False),
-        ("leading metrics on a narrow page", ("svg",), True),
-    ):
-        draw = partial(draw_forest, rows, base, narrow=is_narrow)
-        alt = f"{caption} {_in_words(rows)}"
-        figures.append(FigureFile.of(case.name, title, draw, own_forms, caption=caption, alt=alt))
-    return figures
-
-
-def _in_words(rows: dict[str, list[Result | None]]) -> str:
-    """Return the first metric of each run in words."""
-    first = [(name, of[0]) for name, of in rows.items() if of[0] is not None]
-    listed = ", ".join(f"{name} {views.compared_text(row)[0]}" for name, row in first)
-    return f"{first[0][1].definition.title}: {listed}." if first else "No ratio is defined."
+    first = [f"{name} {views.ratio_text(of[0].ratio)}" for name, of in points.items() if of[0]]
+    alt = f"Ratios to {base}. {titles[0].partition(chr(10))[0]}: {', '.join(first) or 'none'}."
+    return [
+        FigureFile.of(
+            case, title, partial(draw_forest, points, titles, base, narrow=is_narrow), own_forms,
+            caption="Green: significantly lower. Orange: significantly higher. Grey: not"
+            " significant.", alt=alt,
+        )
+        for title, own_forms, is_narrow in (
+            ("leading metrics as ratios to the baseline", forms, False),
+            ("leading metrics on a narrow page", ("svg",), True),
+        )
+    ]  # fmt: skip
 
 
 def _changes(

@@ -13,23 +13,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import ConfigError, RunError
+from cpsched.metrics.definitions import metric
 from cpsched.report import views
-from cpsched.report.across_logs import across_logs, sentences
+from cpsched.report.across_logs import COMPARED, AcrossLogs, across_logs, sentences
+from cpsched.report.figures.intervals import Point
 from cpsched.report.figures.style import FORMATS, WAITS, styled
 from cpsched.report.files import environment, write_tables
 from cpsched.report.findings import findings
 from cpsched.report.html import reproduce, summary
-from cpsched.report.html.case import Case, figures_of, inline, page_of, summary_of
+from cpsched.report.html.case import Case, figures_of, forests, inline, page_of, summary_of
 from cpsched.report.html.schedules import QUEUES, packed, script
 from cpsched.report.results_table import load_results
 from cpsched.study.store import DESCRIPTION
 from cpsched.study.study import near
+from cpsched.study.verdicts import HIGHER, LOWER, of_mean
 from cpsched.util.atomic_files import subfolder, write_all
 from cpsched.util.words import counted, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
+    from cpsched.report.figures.style import FigureFile
     from cpsched.report.results_table import ResultsTable
 
 #: Most rectangles of all schedules together, and of one: limits for the page's size and a browser's
@@ -116,8 +120,12 @@ def make_report(
         for content in contents
         for figure in figures_of(content)
     }
+    common = _common(table, contents, forms)
+    figures |= {
+        f"{figure.name}.{form}": figure.content[form] for figure in common["across_forest"][:1]
+    }
     page = _render(
-        **_common(table, contents),
+        **common,
         is_summary=False,
         library=packed(library),
         waits=[(colour, text) for _, colour, text in WAITS],
@@ -197,9 +205,11 @@ def _read(folder: str | Path, baseline: str | None) -> tuple[ResultsTable, list[
     return table, [Case.of(table, name, finding_of.get(name)) for name in table.cases]
 
 
-def _common(table: ResultsTable, contents: list[dict[str, Any]]) -> dict[str, Any]:
+def _common(
+    table: ResultsTable, contents: list[dict[str, Any]], forms: Collection[str] = ("svg",)
+) -> dict[str, Any]:
     """Return what both pages need."""
-    study = table.study
+    study, entries = table.study, across_logs(table)
     # A what-if without a title of its own is named after its log.
     labels = {run.workload for run in study.runs} if study.by_group else set()
     return {
@@ -208,12 +218,31 @@ def _common(table: ResultsTable, contents: list[dict[str, Any]]) -> dict[str, An
         "size": _size(table),
         "cases": contents,
         "across": list(views.over_logs(table)),
-        "across_sentences": list(sentences(across_logs(table))),
+        "across_forest": _means(entries, forms),
+        "across_sentences": list(sentences(entries)),
         "missing": study.missing,
         "versions": contents[0]["run"].about["versions"],
         "version": version("cpsched"),
         "by_group": study.by_group,
     }
+
+
+def _means(entries: list[AcrossLogs], forms: Collection[str]) -> list[FigureFile]:
+    """Return the geometric means over several logs as a figure; none where a log has no ratio."""
+    points: dict[str, list[Point | None]] = {}
+    for entry in entries:
+        points[entry.name] = []
+        for mean in map(entry.mean, COMPARED):
+            point = None
+            if mean is not None:
+                known = mean.low is not None and mean.high is not None
+                ends = (float(mean.low), float(mean.high)) if known else None  # type: ignore[arg-type]
+                effect = {LOWER: "better", HIGHER: "worse"}.get(of_mean(mean), "")
+                point = Point(mean.mean, ends, effect)
+            points[entry.name].append(point)
+    titles = [metric(name).title for name in COMPARED]
+    base = "the baseline, geometric mean over the logs"
+    return forests("all logs", points, titles, base, forms)
 
 
 def _render(**content: Any) -> bytes:

@@ -309,7 +309,10 @@ def test_several_logs_have_what_holds_over_all(tmp_path):
         '[[workloads]]\nfile = "a.swf"\n[[workloads]]\nfile = "b.swf"\n'
     )
     carry_out(load_study(tmp_path / "study.toml"), tmp_path / "out")
-    text = make_report(tmp_path / "out").page.read_text()
+    report = make_report(tmp_path / "out")
+    names = [path.name for path in report.figures]
+    assert "all-logs-leading-metrics-as-ratios-to-the-baseline.svg" in names
+    text = report.page.read_text()
     sections = re.findall(r"<h2>([^<]*)</h2>", text)
     assert sections == [
         "All logs", "Log a, system four cores", "Log b, system four cores", "Reproduce",
