@@ -54,6 +54,7 @@ def show_results(
 
     for line in _notes(table):
         say(line)
+    _show_across(table)
     for case in table.cases:
         if with_case:
             echo(f"\n{case}")
@@ -71,8 +72,6 @@ def show_results(
             say(f"The table is of whole runs, the finding of the jobs submitted from {start} on.")
     if all_tables:
         _show_all(table)
-    else:
-        _show_views(_across(table))
     _show_finding(table, repeat)
     if with_record:
         _wrapped(line for case in table.cases for line in validation_lines(table, case))
@@ -84,11 +83,9 @@ def _wrapped(lines: Iterable[str]) -> None:
 
 
 def _show_finding(table: ResultsTable, repeat: str) -> None:
-    from cpsched.report import across_logs
     from cpsched.report.findings import conclusions, findings, group_lines
 
     lines = [
-        *across_logs.sentences(across_logs.across_logs(table)),
         *conclusions(table, repeat),
         *(line for finding in findings(table, repeat) for line in group_lines(table, finding.run)),
     ]
@@ -102,14 +99,18 @@ def _show_all(table: ResultsTable) -> None:
     from cpsched.report import views
 
     for _, of_case in views.documents(table):
-        _show_views(view for view in of_case if not view.ratios or not view.case)
+        _show_views(view for view in of_case if not view.ratios)
     _show_views(_of_first_runs(table))
 
 
-def _across(table: ResultsTable) -> Iterator[View]:
+def _show_across(table: ResultsTable) -> None:
+    """Print what holds over several logs."""
+    from cpsched.report.across_logs import across_logs, sentences
     from cpsched.report.views import over_logs
 
-    yield from over_logs(table)
+    for line in sentences(across_logs(table)):
+        say(f"\n{line}")
+    _show_views(over_logs(table))
 
 
 def _show_views(views: Iterable[View]) -> None:

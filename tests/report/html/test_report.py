@@ -87,7 +87,7 @@ def test_a_study_has_all_its_parts(study, report):
         "Of 2 repetitions the first.",
     ):
         assert part in text
-    assert sentence(text).startswith("EASY+ with W: mean bounded slowdown -")
+    assert sentence(text).startswith("EASY+ with W against FIFO with W: mean bounded slowdown -")
     assert {path.suffix for path in report.figures} == {".svg"}
     assert (study / "tables" / "results.csv") in report.tables
     # The forest plot for phones is no file.
