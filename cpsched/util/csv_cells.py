@@ -11,17 +11,17 @@ import re
 from typing import Any
 
 #: What begins a formula, or another cell, in some spreadsheet; also behind spaces and apostrophes.
-_FORMULA = re.compile(r"[' ]*[=+\-@\t\r]")
+FORMULA = re.compile(r"[' ]*[=+\-@\t\r]")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|-")
 
 
 def guarded(cell: Any) -> Any:
     """Return a cell as it is written: text that is no number and may be a formula is marked."""
-    if isinstance(cell, str) and _FORMULA.match(cell) and not _NUMBER.fullmatch(cell):
+    if isinstance(cell, str) and FORMULA.match(cell) and not _NUMBER.fullmatch(cell):
         return f"'{cell}"
     return cell
 
 
 def unguarded(cell: str) -> str:
     """Return the text of a cell of a file."""
-    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell, 1) else cell
+    return cell[1:] if cell.startswith("'") and FORMULA.match(cell, 1) else cell

@@ -11,8 +11,7 @@ import pytest
 
 from cpsched import logs
 from cpsched.errors import TraceError
-from cpsched.logs import collect, swf_lines, table_files
-from cpsched.logs.limits import MAX_COMMENTS, MAX_ID, MAX_KINDS, SMALL_ROWS
+from cpsched.logs.text import MAX_COMMENTS, MAX_ID, MAX_KINDS, SMALL_ROWS
 
 HEADER = "job_id,submit,runtime,requested_time,cores"
 SWF = "{} 0 5 60 4 -1 -1 4 100 -1 1 1 1 1 1 1 -1 -1\n"
@@ -125,8 +124,7 @@ def test_packed_comments_without_end_are_refused(tmp_path, name, comment, job):
 
 def test_more_jobs_than_fit_are_refused_though_bad_lines_are_skipped(log, monkeypatch):
     """A log cut off silently would be another log."""
-    for module in (collect, swf_lines, table_files):
-        monkeypatch.setattr(module, "MAX_ROWS", 3)
+    monkeypatch.setattr("cpsched.logs.text.MAX_ROWS", 3)
     jobs = range(1, 5)
     swf = "".join(SWF.format(number) for number in jobs)
     table = f"{HEADER}\n" + "".join(f"{number},0,1,1,1\n" for number in jobs)

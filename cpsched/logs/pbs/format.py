@@ -8,11 +8,11 @@ day; join the files of several days for a longer log.
 =================  ==============================================================================
 ``submit``         ``ctime`` (created), else ``qtime`` (queued), else ``etime`` (eligible)
 ``begin``          ``etime``, where it is later than the submit and not after the start
-recorded start     ``start``; a job without one ``never ran`` and is set aside
+recorded start     ``start``; a job without one ``never ran`` and is excluded
 ``runtime``        ``end`` - ``start``; without ``end``, ``resources_used.walltime``
 requested time     ``Resource_List.walltime``
 units and nodes    see :mod:`cpsched.logs.pbs.request`; jobs with several kinds of chunk cannot
-                   be expressed and are set aside as ``heterogeneous chunks``
+                   be expressed and are excluded as ``heterogeneous chunks``
 name, user, ...    ``jobname``, ``user``, ``group``, ``queue``; ``array`` of ``123[4]`` is ``123[]``
 =================  ==============================================================================
 
@@ -20,12 +20,12 @@ name, user, ...    ``jobname``, ``user``, ``group``, ``queue``; ``array`` of ``1
 (256 and more) once the wall time is over, is a timeout. 256 plus SIGKILL, SIGTERM or SIGINT (265,
 271, 258) before that is cancelled (``qdel``). Everything else is failed.
 
-The record of a whole array job (``123[].server``) repeats its subjobs and is set aside as
+The record of a whole array job (``123[].server``) repeats its subjobs and is excluded as
 ``array parent``. A second record of an id with another ``ctime`` is another job, ``id#2``, for
 numbers are used again; with the same ``ctime`` and ``start`` it is a ``repeated record``. A record
-whose values cannot be read or contradict each other is set aside as ``unreadable record``, with
-line, key and value. Jobs that have no ``E`` record are set aside by the last record that they have.
-Keys that are not read are counted in notes, see :mod:`cpsched.logs.pbs.keys`.
+whose values cannot be read or contradict each other is excluded as ``unreadable record``, with
+line, key and value. Jobs that have no ``E`` record are excluded by the last record that they have.
+Keys that are not read are counted in notes, see :mod:`cpsched.logs.pbs.job`.
 
 Times are unix seconds; the date at the start of a line is local and not used.
 """
@@ -39,14 +39,14 @@ from typing import TYPE_CHECKING
 
 from cpsched.errors import TraceError
 from cpsched.logs.collect import JobCollector, NotAJobError
-from cpsched.logs.pbs.job import pbs_job
-from cpsched.logs.pbs.keys import KeyCounts
+from cpsched.logs.pbs.job import KeyCounts, pbs_job
 from cpsched.logs.text import FilePosition, decode, lines
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from cpsched.logs.pbs.job import PbsJob
+    from cpsched.logs.rejects import RejectedRows
     from cpsched.model.workload import Workload
 
 _RECORD = re.compile(
@@ -58,7 +58,7 @@ _FIRST_LINE = re.compile(rb"[0-9]{2}/[0-9]{2}/[0-9]{4} [0-9:.]{8,15};[A-Za-z];")
 _PAIR = re.compile(
     r"""(?<!\S)(?:([A-Za-z_][\w.]*)=("[^"]*"(?!\S)|'[^']*'(?!\S)|\S*)|(\S+))""",
 )
-#: What a job without an ``E`` record is set aside as, by its last record of these.
+#: What a job without an ``E`` record is excluded as, by its last record of these.
 _UNENDED = {
     **dict.fromkeys("QRH", "still waiting"),
     **dict.fromkeys("STC", "still running"),
@@ -80,23 +80,22 @@ class Pbs:
         """Tell whether a file starts with a record."""
         return bool(_FIRST_LINE.match(head.lstrip())) and not _COBALT.search(head)
 
-    def read(self, path: Path, *, skip_bad_lines: bool = False) -> Workload:
+    def read(self, path: Path, rejected: RejectedRows) -> Workload:
         """
         Read a log.
 
         Raises
         ------
         TraceError
-            At the first line that is not a record (unless ``skip_bad_lines``), and if the file
-            cannot be read or no job ended in it.
+            If the file cannot be read or no job ended in it.
         """
-        reading = _Reading(JobCollector(path, skip_bad_lines=skip_bad_lines))
+        reading = _Reading(JobCollector(path, rejected), rejected)
         for number, raw in lines(path):
             position = FilePosition(path, number)
             try:
                 record = _record(decode(raw, position), position)
             except TraceError as error:
-                reading.jobs.bad(error)
+                rejected.add(error)
             else:
                 reading.take(*record, position)
         return reading.workload()
@@ -110,11 +109,12 @@ class _Reading:
     """Makes jobs of records."""
 
     jobs: JobCollector
+    rejected: RejectedRows
     types: Counter[str] = field(default_factory=Counter)
     counts: KeyCounts = field(default_factory=KeyCounts)
     #: The last record of jobs by id, if it is one of :data:`_UNENDED`.
     last: dict[str, str] = field(default_factory=dict)
-    #: ``ctime`` and ``start`` of the first record of each id that has ended; None if set aside.
+    #: ``ctime`` and ``start`` of the first record of each id that has ended; None if excluded.
     ended: dict[str, tuple[int, int] | None] = field(default_factory=dict)
 
     def take(self, kind: str, job_id: str, text: str, position: FilePosition) -> None:
@@ -129,12 +129,13 @@ class _Reading:
             ended_job = pbs_job(job_id, _values(text, position), position)
             self._add(ended_job, position)
         except NotAJobError as why:
-            self.jobs.set_aside(why.reason, job_id, why.core_seconds)
+            self.jobs.exclude(why.reason, job_id, why.core_seconds)
         except TraceError as error:
             # Too large a log, or one that is too large to be read, ends the reading.
             if error.line is None:
                 raise
-            self.jobs.set_aside("unreadable record", _located(error))
+            self.jobs.exclude("unreadable record", _located(error))
+            self.rejected.note(error)
 
     def _add(self, ended_job: PbsJob, position: FilePosition) -> None:
         job = ended_job.job
@@ -160,7 +161,7 @@ class _Reading:
         """Return the workload, with what is to be said of the log in its header."""
         for job_id, kind in self.last.items():
             if job_id not in self.ended:
-                self.jobs.set_aside(_UNENDED[kind], job_id)
+                self.jobs.exclude(_UNENDED[kind], job_id)
         types = ", ".join(f"{kind} {count}" for kind, count in sorted(self.types.items()))
         notes = [("Note", text) for text in self.counts.texts()]
         return self.jobs.workload(header=[("Records", types), *notes])

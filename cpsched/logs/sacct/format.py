@@ -17,7 +17,7 @@ runtime is unknown and taken as its requested time, or where that is unknown as 
 An attempt is of the same user, account and name, and neither begins nor ends while the one before
 was there. Other jobs with the same number, which Slurm gives out again, are ``123@2``, ``123@3``.
 
-Set aside and counted: attempts that were ``preempted, and queued again``, jobs that are ``still
+Excluded and counted: attempts that were ``preempted, and queued again``, jobs that are ``still
 running`` or ``still waiting``, those that ``never ran`` (they ended in another way before they
 started), ``repeated line`` (equal id, submit and start), and lines that Slurm wrote and that leave
 open what the job was: states that are not known, times that contradict each other, no cores. A
@@ -40,9 +40,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from cpsched.errors import TraceError
-from cpsched.logs.checks import LogTooLargeError
 from cpsched.logs.collect import JobCollector, NotAJobError
-from cpsched.logs.sacct.as_json import is_json, json_rows
+from cpsched.logs.sacct.as_json import is_json
 from cpsched.logs.sacct.dependencies import (
     Dependencies,
     RequestedDependency,
@@ -51,15 +50,18 @@ from cpsched.logs.sacct.dependencies import (
 )
 from cpsched.logs.sacct.gaps import LogGaps
 from cpsched.logs.sacct.job import job_of
-from cpsched.logs.sacct.lines import JOB_ID, SacctLines, is_first_line
+from cpsched.logs.sacct.lines import JOB_ID, is_first_line
+from cpsched.logs.sacct.records import SacctRecords
 from cpsched.logs.sacct.request import ResourceRequests
 from cpsched.logs.sacct.write import write
+from cpsched.logs.text import LogTooLargeError
 from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from cpsched.logs.collect import CollectedJob
+    from cpsched.logs.rejects import RejectedRows
     from cpsched.logs.sacct.job import SacctJob
     from cpsched.logs.sacct.lines import SacctRow
     from cpsched.logs.text import FilePosition
@@ -84,17 +86,17 @@ class Sacct:
         """Tell whether a file starts as sacct's output does, with its header or without."""
         return is_json(head) or is_first_line(head)
 
-    def read(self, path: Path, *, skip_bad_lines: bool = False) -> Workload:
+    def read(self, path: Path, rejected: RejectedRows) -> Workload:
         """
         Read a log.
 
         Raises
         ------
         TraceError
-            At the first invalid line (unless ``skip_bad_lines``), and if the header
-            lacks a column, the file cannot be read, or no job in it is known to have ended.
+            If the header lacks a column, the file cannot be read, or no job in it is known to have
+            ended.
         """
-        return _Reading(JobCollector(path, skip_bad_lines=skip_bad_lines), path).workload()
+        return _Reading(JobCollector(path, rejected), path, rejected).workload()
 
 
 SACCT = Sacct()
@@ -106,6 +108,7 @@ class _Reading:
 
     jobs: JobCollector
     path: Path
+    rejected: RejectedRows
     requests: ResourceRequests = field(default_factory=ResourceRequests)
     dependencies: Dependencies = field(default_factory=Dependencies)
     gaps: LogGaps = field(default_factory=LogGaps)
@@ -123,13 +126,13 @@ class _Reading:
 
     def workload(self) -> Workload:
         """Read the file."""
-        lines = SacctLines(self.path, self.jobs.bad)
+        records = SacctRecords(self.path, self.rejected)
         # sacct prints the steps of a job right after it.
-        for _, group in groupby(json_rows(self.path) or lines.rows(), key=_without_step):
+        for _, group in groupby(records.rows(), key=_without_step):
             rows = list(group)
             steps = [row for row in rows if row.is_step]
             if len(steps) == len(rows):
-                self.jobs.set_aside("step without its job", steps[0].job_id)
+                self.jobs.exclude("step without its job", steps[0].job_id)
             self.notes["steps"] += len(steps)
             for row in rows:
                 if not row.is_step:
@@ -142,7 +145,7 @@ class _Reading:
         counts = [f"{what}: {count}" for what, count in self.notes.items() if count]
         if self.suspended:
             counts.append(f"hours for which jobs were suspended: {self.suspended / 3600:,.1f}")
-        counts += [f"lines that {what}: {count}" for what, count in lines.notes.items()]
+        counts += [f"lines that {what}: {count}" for what, count in records.notes.items()]
         counts += self.gaps.texts()
         return self.jobs.workload([("Note", text) for text in counts], **columns)
 
@@ -155,16 +158,16 @@ class _Reading:
         except NotAJobError as why:
             self._leave(row, why)
         except TraceError as error:
-            self.jobs.bad(error)
+            self.rejected.add(error, row.text, row.number)
 
     def _leave(self, row: SacctRow, why: NotAJobError) -> None:
         """Count a line that is no job, with the tasks that it stands for."""
         try:
             number = sum(map(len, self._tasks(row))) or 1
         except TraceError as error:
-            self.jobs.bad(error)
+            self.rejected.add(error, row.text, row.number)
         else:
-            self.jobs.set_aside(why.reason, row.job_id, why.core_seconds, number)
+            self.jobs.exclude(why.reason, row.job_id, why.core_seconds, number)
 
     def _ids(self, row: SacctRow) -> list[str]:
         """Return the ids of the jobs in a line: of one, or of the tasks Slurm keeps in one line."""
@@ -189,7 +192,7 @@ class _Reading:
             return []
         listed, dots, _ = match[2].partition("...")
         if dots:
-            self.jobs.set_aside("tasks left out of JobID (SLURM_BITSTR_LEN)", row.job_id)
+            self.jobs.exclude("tasks left out of JobID (SLURM_BITSTR_LEN)", row.job_id)
             listed = listed.rpartition(",")[0]
         return row.position.parse(_tasks, "JobID", listed) if listed or not dots else []
 
@@ -304,7 +307,7 @@ class _Reading:
         submit, start, ran = (jobs.value(name, row) for name in ("submit", "start", "runtime"))
         if MISSING < job.start < start + ran:
             return False
-        jobs.set_aside("preempted, and queued again", job_id, job.resources.units * ran)
+        jobs.exclude("preempted, and queued again", job_id, job.resources.units * ran)
         for seconds in ((submit, start), (job.submit, job.start)):
             self.replaced.add((job_id, *seconds))
         begin = jobs.value("begin", row)

@@ -21,13 +21,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpsched.errors import TraceError, did_you_mean
-from cpsched.logs.checks import check_header
-from cpsched.logs.limits import MAX_LINE
-from cpsched.logs.text import FilePosition, decode, lines
+from cpsched.logs.text import MAX_LINE, FilePosition, check_header, decode, lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
+
+    from cpsched.logs.rejects import RejectedRows
 
 #: Without one of each line's columns there is not a job.
 _NEEDED = ("JobID or JobIDRaw", "Submit", "Start", "ElapsedRaw or Elapsed or End")
@@ -62,10 +62,23 @@ _MOST_TRIED = 200_000
 
 
 class SacctRow(NamedTuple):
-    """One line: its columns by name in lower case."""
+    """
+    A job or a step as sacct has it.
+
+    Attributes
+    ----------
+    values
+        Its columns by name in lower case, as ``sacct --parsable2`` prints them.
+    position
+        Where it is.
+    text, number
+        The row as it is in the file, and in JSON which of the jobs it is, counted from 1.
+    """
 
     values: dict[str, str]
     position: FilePosition
+    text: str = ""
+    number: int = 0
 
     @property
     def job_id(self) -> str:
@@ -144,10 +157,17 @@ def _takes(name: str, cell: str) -> bool:
 
 @dataclass(slots=True)
 class SacctLines:
-    """The rows of a file."""
+    """
+    The rows of a text file.
+
+    Attributes
+    ----------
+    notes
+        How many lines are mended, and how.
+    """
 
     path: Path
-    bad: Callable[[TraceError], None]
+    rejected: RejectedRows
     notes: Counter[str] = field(default_factory=Counter)
 
     def rows(self) -> Iterator[SacctRow]:
@@ -155,6 +175,7 @@ class SacctLines:
         layout: LineLayout | None = None
         header = ""
         cells: list[str] = []
+        texts: list[str] = []
         position = FilePosition(self.path, 0)
         for number, raw in lines(self.path):
             next_position = FilePosition(self.path, number)
@@ -163,7 +184,7 @@ class SacctLines:
             except TraceError as error:
                 if layout is None:
                     raise
-                self.bad(error)
+                self.rejected.add(error)
                 continue
             if layout is None:
                 if not text.startswith("#"):
@@ -173,32 +194,34 @@ class SacctLines:
                 continue
             next_cells = text.split(layout.delimiter)
             if layout.begins_row(next_cells) or not (cells and layout.goes_on(cells)):
-                yield from self._row(layout, cells, position)
-                cells, position = next_cells, next_position
+                yield from self._row(layout, cells, position, texts)
+                cells, texts, position = next_cells, [text], next_position
             elif len(cells[-1]) + len(text) < MAX_LINE:
                 self.notes["continue the text of the line before"] += 1
                 cells[-1:] = [f"{cells[-1]}\n{next_cells[0]}", *next_cells[1:]]
+                texts.append(text)
             else:
-                self.bad(
-                    next_position.error(f"the text goes on for more than {MAX_LINE} characters")
-                )
+                why = f"the text goes on for more than {MAX_LINE} characters"
+                self.rejected.add(next_position.error(why))
         if layout is not None:
-            yield from self._row(layout, cells, position)
+            yield from self._row(layout, cells, position, texts)
 
     def _row(
-        self, layout: LineLayout, cells: list[str], position: FilePosition
+        self, layout: LineLayout, cells: list[str], position: FilePosition, texts: Sequence[str]
     ) -> Iterator[SacctRow]:
         if not cells:
             return
+        text = "\n".join(texts)
         try:
             columns = layout.divided(cells, position)
             if columns is not cells:
                 self.notes["have the delimiter in a text"] += 1
-            row = SacctRow(dict(zip(layout.names, map(str.strip, columns), strict=True)), position)
+            values = dict(zip(layout.names, map(str.strip, columns), strict=True))
+            row = SacctRow(values, position, text)
             if not row.job_id:
                 raise position.error("must not be empty", "JobID")
         except TraceError as error:
-            self.bad(error)
+            self.rejected.add(error, text)
         else:
             yield row
 
