@@ -32,7 +32,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -54,7 +54,7 @@ from cpsched.util.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED, Status
 from cpsched.util.words import brief, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from cpsched.logs.rejects import RejectedRows
@@ -68,6 +68,7 @@ _ONCE = ("MaxJobs", "MaxRecords", "MaxProcs", "MaxNodes", "MaxRuntime", "StartTi
 _NUMBERS_LINE = re.compile(rb"\s*-?[0-9]+(?:[ \t]+-?[0-9.]+){9,}\s*")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 _MAY_BE_FIELD = re.compile(rf"{_NUMBER.pattern}|nan", re.IGNORECASE)
+_BLANK_SEPARATED = {"delimiter": " ", "quote_char": False}
 _BLANKS = bytes.maketrans(b"\t\r\v\f", b"    ")
 
 
@@ -426,27 +427,22 @@ class SwfLines:
 
     def _checked_columns(self, piece: bytes, numbers: IntArray) -> tuple[list[IntArray], IntArray]:
         """Return the fields of the lines that are right, and the numbers of these lines."""
-        import pyarrow as pa
         import pyarrow.compute as pc
 
-        from cpsched.logs.tables.cells import parsed, values_of
+        from cpsched.logs.columns import parsed, rows_of, values_of
 
         width = self._width or len(FIELDS)
-        complete = np.ones(len(numbers), dtype=np.bool_)
 
-        def reject(row: Any) -> str:
-            complete[row.number - 1] = False
-            why = f"{width} fields are expected, here are {row.actual_columns}"
-            line = int(numbers[row.number - 1])
+        def reject(line: int, number: int, _: str) -> None:
+            why = f"{width} fields are expected, here are {number}"
             self._rejected.add(TraceError(why, file=self._path, line=line))
-            return "skip"
 
-        texts = _fields(piece, width, [pa.string()] * len(FIELDS), reject)
-        numbers = numbers[complete]
+        names = [str(number) for number in range(1, width + 1)]
+        texts, numbers = rows_of(piece, numbers, names, reject, **_BLANK_SEPARATED)
         checks = RowChecks(len(numbers), self._rejected)
         columns = []
         rounded = np.zeros(len(numbers), dtype=np.bool_)
-        for field, cells in zip(FIELDS, texts.columns, strict=True):
+        for field, cells in zip(FIELDS, texts.columns, strict=False):
             values, _, wrong = parsed(cells, field.parse)
             what = "a number" if field.measured else "a whole number"
             checks.fail(wrong, f"is not {what}", field.name, cells)
@@ -464,44 +460,27 @@ def _plain_columns(piece: bytes, width: int) -> list[IntArray] | None:
     """Return the fields of lines that are right and of whole numbers; None if not all are."""
     # Not before they are needed: importing takes a while.
     import pyarrow as pa
+    from pyarrow.csv import ParseOptions
 
+    from cpsched.logs.columns import typed_rows
     from cpsched.util.arrow import plain
 
     # Arrow takes hexadecimal numbers for whole ones, too.
     if not width or b"x" in piece or b"X" in piece:
         return None
     types = [pa.float64() if field.measured else pa.int64() for field in FIELDS]
+    types += [pa.string()] * (width - len(FIELDS))
+    named = {str(number): kind for number, kind in enumerate(types, 1)}
     try:
-        table = _fields(piece, width, types)
+        table = typed_rows(piece, named, ParseOptions(**_BLANK_SEPARATED))
         columns = [
-            plain(column.cast(pa.int64(), safe=False).combine_chunks()) for column in table.columns
+            plain(column.cast(pa.int64(), safe=False).combine_chunks())
+            for column in table.columns[: len(FIELDS)]
         ]
     except pa.ArrowInvalid:
         return None
     right = all(field.may_be(column).all() for field, column in zip(FIELDS, columns, strict=True))
     return columns if right else None
-
-
-def _fields(
-    piece: bytes, width: int, types: Sequence[Any], reject: Callable[[Any], str] | None = None
-) -> Any:
-    """Return the fields of lines as an Arrow table of the given types."""
-    import pyarrow as pa
-    from pyarrow import csv
-
-    names = [str(number) for number in range(1, width + 1)]
-    return csv.read_csv(
-        pa.py_buffer(piece),
-        read_options=csv.ReadOptions(
-            column_names=names, use_threads=False, block_size=len(piece) + 1
-        ),
-        parse_options=csv.ParseOptions(delimiter=" ", quote_char=False, invalid_row_handler=reject),
-        convert_options=csv.ConvertOptions(
-            column_types=dict(zip(names, types, strict=False)),
-            include_columns=names[: len(FIELDS)],
-            null_values=[],
-        ),
-    )
 
 
 def _single_spaced(piece: bytes) -> bytes:

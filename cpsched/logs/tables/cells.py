@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from cpsched.errors import TraceError, did_you_mean
+from cpsched.logs.columns import filled, parsed, values_of
 from cpsched.logs.rejects import RowChecks, repeated
 from cpsched.logs.text import MAX_ID, FilePosition
 from cpsched.model.arrays import constant, put_away
@@ -24,16 +25,13 @@ from cpsched.util.types import MAX_TIME
 # slow to load.
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from enum import IntEnum
     from pathlib import Path
 
     from cpsched.logs.rejects import RejectedRows
     from cpsched.util.types import BoolArray, IntArray, StrArray
 
-#: Numbers of more digits are beyond all bounds.
-_BEYOND = 10**18
-_FITS = r"\A-?[0-9]{1,18}\z"
 _NUL = "holds a NUL character; text is expected"
 #: Texts that are Python's at once.
 _PIECE = 1 << 16
@@ -218,7 +216,7 @@ class TableCells:
                 np.append(empty, True)[codes],
                 np.append(wrong, False)[codes],
             )
-        values = values_of(_filled(cells, 0))
+        values = values_of(filled(cells, 0))
         big = values > np.iinfo(np.int64).max
         values = values.astype(np.int64)
         values[big] = 0
@@ -237,49 +235,7 @@ class TableCells:
         if not (pa.types.is_dictionary(cells.type) and _is_string(kind)):
             cells = cells.cast(pa.string()).dictionary_encode()
         coded = cells.unify_dictionaries().combine_chunks()
-        return values_of(_filled(coded.indices, -1)).astype(np.int64), coded.dictionary
-
-
-def parsed(
-    texts: pa.Array | pa.ChunkedArray, read: Callable[[str], int]
-) -> tuple[IntArray, BoolArray, BoolArray]:
-    """
-    Return texts as whole numbers.
-
-    Parameters
-    ----------
-    read
-        Reads what Arrow does not take for a whole number, or raises ``ValueError``.
-
-    Returns
-    -------
-    values, empty, wrong
-        Each of shape ``(n,)``; 0 where a text is empty or wrong.
-    """
-    import pyarrow.compute as pc
-
-    blank = pc.equal(texts, arrow.strings([""])[0])
-    given = pc.if_else(blank, arrow.strings([None])[0], texts)
-    empty = values_of(given.is_null())
-    wrong = np.zeros(len(texts), dtype=np.bool_)
-    # Arrow takes hexadecimal numbers for whole ones, too.
-    if not _matches(pc.match_substring(given, "x", ignore_case=True)).any():
-        try:
-            return values_of(_filled(given.cast(pa.int64()), 0)), empty, wrong
-        except pa.ArrowInvalid:
-            pass
-    fits = _matches(pc.match_substring_regex(given, _FITS))
-    values = np.zeros(len(texts), dtype=np.int64)
-    values[fits] = values_of(given.filter(arrow.numbers(fits)).cast(pa.int64()))
-    others = np.flatnonzero(~fits & ~empty)
-    odd = given.filter(arrow.numbers(~fits & ~empty)).to_pylist()
-    for row, text in zip(others.tolist(), odd, strict=True):
-        try:
-            values[row] = max(-_BEYOND, min(read(text), _BEYOND))
-        except ValueError:
-            empty[row] = not text.strip()
-            wrong[row] = not empty[row]
-    return values, empty, wrong
+        return values_of(filled(coded.indices, -1)).astype(np.int64), coded.dictionary
 
 
 def check_columns(
@@ -324,35 +280,10 @@ def csv_text(columns: Sequence[list[Any]]) -> str:
 
 def _from_floats(cells: pa.ChunkedArray) -> tuple[IntArray, BoolArray, BoolArray]:
     """Other tools turn columns of whole numbers with gaps into floats; NaN is a gap."""
-    floats = values_of(_filled(cells.cast(pa.float64()), np.nan))
+    floats = values_of(filled(cells.cast(pa.float64()), np.nan))
     empty = np.isnan(floats)
     wrong = ~empty & ((np.abs(floats) > 2**53) | (floats != np.round(floats)))
     return np.where(empty | wrong, 0, floats).astype(np.int64), empty, wrong
-
-
-def _filled(cells: Any, value: float) -> Any:
-    """Return cells with a value for nulls; pyarrow.scalar, and so fill_null, imports pandas."""
-    return cells.fill_null(arrow.numbers(np.array([value])).cast(cells.type)[0])
-
-
-def _matches(cells: Any) -> BoolArray:
-    matches: BoolArray = values_of(_filled(cells, False))
-    return matches
-
-
-def values_of(cells: pa.ChunkedArray | pa.Array) -> Any:
-    """Return numbers or flags without nulls, from their buffer: ``to_numpy`` imports pandas."""
-    array = cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
-    end = array.offset + len(array)
-    if not len(array):
-        return np.empty(0, dtype=np.bool_ if pa.types.is_boolean(array.type) else np.int64)
-    data = array.buffers()[1]
-    if pa.types.is_boolean(array.type):
-        bits = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little", count=end)
-        return bits[array.offset :].astype(np.bool_)
-    return np.frombuffer(data, str(array.type).replace("double", "float64"))[
-        array.offset : end
-    ].copy()
 
 
 def _is_string(kind: pa.DataType) -> bool:

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv as pc_csv
 import pyarrow.parquet as pq
 
 from cpsched.errors import TraceError
+from cpsched.logs.columns import rows_of
 from cpsched.logs.tables.cells import LogTable, csv_text, plain_cells
 from cpsched.logs.text import (
     MAX_LINE,
@@ -303,25 +303,13 @@ class _CsvReader:
 
     def _parsed(self, records: bytes, lines: IntArray) -> tuple[pa.Table, IntArray]:
         """Return records as a table of texts, and the lines of its rows."""
-        right = np.ones(len(lines), dtype=np.bool_)
 
-        def reject(row: pc_csv.InvalidRow) -> str:
-            right[row.number - 1] = False
-            why = f"the header has {row.expected_columns} columns, here are {row.actual_columns}"
-            self._reject(int(lines[row.number - 1]), row.text.encode(), why)
-            return "skip"
+        def reject(line: int, number: int, row: str) -> None:
+            why = f"the header has {len(self.names)} columns, here are {number}"
+            self._reject(line, row.encode(), why)
 
-        table = pc_csv.read_csv(
-            pa.py_buffer(records),
-            read_options=pc_csv.ReadOptions(
-                column_names=self.names, use_threads=False, block_size=len(records) + 1
-            ),
-            parse_options=pc_csv.ParseOptions(newlines_in_values=True, invalid_row_handler=reject),
-            convert_options=pc_csv.ConvertOptions(
-                column_types=dict.fromkeys(self.names, pa.string())
-            ),
-        )
-        return _unguarded(table) if b"'" in records else table, lines[right]
+        table, lines = rows_of(records, lines, self.names, reject, newlines_in_values=True)
+        return _unguarded(table) if b"'" in records else table, lines
 
     def _comment(self, line: str, number: int) -> None:
         """Read a comment, which may be metadata."""
