@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,7 +16,7 @@ from cpsched.model.workload import LABEL_COLUMNS, SET_ASIDE, Labels, Workload
 from cpsched.util.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from cpsched.logs.rejects import RejectedRows
@@ -121,6 +122,28 @@ class _Excluded:
             more = ", ..." if self.count > len(self.examples) else ""
             parts.append(", ".join(self.examples) + more)
         return "; ".join(parts)
+
+
+class JobShares:
+    """Counts what some jobs of a log have, for its notes: in jobs and in core-hours."""
+
+    def __init__(self) -> None:
+        self._jobs: Counter[str] = Counter()
+        self._core_seconds: Counter[str] = Counter()
+
+    def add(self, names: Iterable[str], core_seconds: int) -> None:
+        """Count a job for all that it has."""
+        for name in {"", *names}:
+            self._jobs[name] += 1
+            self._core_seconds[name] += core_seconds
+
+    def texts(self) -> Iterator[str]:
+        """Yield a line for each, those of most jobs first."""
+        all_jobs, all_seconds = self._jobs.pop("", 0), max(self._core_seconds[""], 1)
+        for name, jobs in sorted(self._jobs.items(), key=lambda item: (-item[1], item[0])):
+            hours = 100 * self._core_seconds[name] / all_seconds
+            share = 100 * jobs / all_jobs
+            yield f"{name}: {share:.1f} % of the jobs, {hours:.1f} % of the core-hours"
 
 
 class JobCollector:

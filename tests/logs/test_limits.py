@@ -134,6 +134,18 @@ def test_more_jobs_than_fit_are_refused_though_bad_lines_are_skipped(log, monkey
             logs.read(log(name, text), skip_bad_lines=True)
 
 
+def test_a_quote_that_ends_too_late_costs_its_own_line_alone(log, monkeypatch):
+    """Else all of a long log behind it would be one row."""
+    monkeypatch.setattr("cpsched.logs.tables.files.MAX_LINE", 1000)
+    jobs = "".join(f"{number},0,1,1,1\n" for number in range(200))
+    path = log("a.csv", f'{HEADER}\n"x,0,1,1,1\n{jobs}"y,0,1,1,1\n1000,0,1,1,1\n')
+    with pytest.raises(TraceError, match=r"a\.csv:2: is not a row of CSV"):
+        logs.read(path)
+    workload = logs.read(path, skip_bad_lines=True)
+    assert len(workload) == 200
+    assert dict(workload.set_aside) == {"bad line": 2}
+
+
 def test_a_long_name_without_quotes_takes_linear_time(log):
     """Each word was appended to all before it."""
     record = (

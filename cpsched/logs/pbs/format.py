@@ -38,8 +38,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cpsched.errors import TraceError
-from cpsched.logs.collect import JobCollector, NotAJobError
-from cpsched.logs.pbs.job import KeyCounts, pbs_job
+from cpsched.logs.collect import JobCollector, JobShares, NotAJobError
+from cpsched.logs.pbs.job import pbs_job
 from cpsched.logs.text import FilePosition, decode, lines
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class _Reading:
     jobs: JobCollector
     rejected: RejectedRows
     types: Counter[str] = field(default_factory=Counter)
-    counts: KeyCounts = field(default_factory=KeyCounts)
+    shares: JobShares = field(default_factory=JobShares)
     #: The last record of jobs by id, if it is one of :data:`_UNENDED`.
     last: dict[str, str] = field(default_factory=dict)
     #: ``ctime`` and ``start`` of the first record of each id that has ended; None if excluded.
@@ -138,17 +138,17 @@ class _Reading:
             self.rejected.note(error)
 
     def _add(self, ended_job: PbsJob, position: FilePosition) -> None:
-        job = ended_job.job
+        job, notes = ended_job
         times = job.submit, job.start
         before = self.ended.get(job.job_id)
         if before == times:
             raise NotAJobError("repeated record")
         if before is not None and before[0] != job.submit:
-            self.counts.notes["have the number of an earlier job, and are named id#2, id#3"] += 1
+            notes += ("jobs that have the number of an earlier job, and are named id#2, id#3",)
             job = job._replace(job_id=self._free(job.job_id))
         self.jobs.add(job, position)
         self.ended[job.job_id] = times
-        self.counts.add(ended_job.unread, ended_job.notes)
+        self.shares.add(notes, job.resources.units * job.resources.request["core"] * job.runtime)
 
     def _free(self, job_id: str) -> str:
         """Return an id for another job of the same number."""
@@ -163,7 +163,7 @@ class _Reading:
             if job_id not in self.ended:
                 self.jobs.exclude(_UNENDED[kind], job_id)
         types = ", ".join(f"{kind} {count}" for kind, count in sorted(self.types.items()))
-        notes = [("Note", text) for text in self.counts.texts()]
+        notes = [("Note", text) for text in self.shares.texts()]
         return self.jobs.workload(header=[("Records", types), *notes])
 
 

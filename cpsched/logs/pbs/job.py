@@ -2,14 +2,12 @@
 One ``E`` record as a job: :mod:`cpsched.logs.pbs.format` says what becomes of its keys.
 
 Keys that say nothing of scheduling are listed here with the reason. Every other key that is not
-read is not modelled: :class:`KeyCounts` counts the jobs that have it, for the notes of the log.
+read is not modelled, and a note of the log has the share of the jobs with it.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpsched.logs.collect import CollectedJob, NotAJobError
@@ -20,7 +18,7 @@ from cpsched.util.quantities import integer, seconds_within
 from cpsched.util.types import MISSING, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from cpsched.logs.text import FilePosition
 
@@ -66,10 +64,9 @@ _CANCELLING_SIGNALS = (2, 9, 15)
 
 
 class PbsJob(NamedTuple):
-    """A job, its keys that are not modelled, and what jobs like it are counted for."""
+    """A job, and what it is counted for in the notes of the log."""
 
     job: CollectedJob
-    unread: tuple[str, ...]
     notes: tuple[str, ...]
 
 
@@ -128,12 +125,11 @@ def pbs_job(job_id: str, values: Mapping[str, str], position: FilePosition) -> P
     )
     unread = [*unread_of(values), *(f"{RESOURCES}{key}" for key in request.unread)]
     unread += [] if allocated is None else allocated.unread
-    runs = _runs(values, position)
-    return PbsJob(
-        job,
-        tuple(unread),
-        (*request.notes, *(["ran more than once; the last run is read"] if runs > 1 else [])),
-    )
+    notes = [f"jobs that {what}" for what in request.notes]
+    notes += [*(f"not modelled: {key}" for key in unread)]
+    if _runs(values, position) > 1:
+        notes.append("jobs that ran more than once; the last run is read")
+    return PbsJob(job, tuple(notes))
 
 
 def _runs(values: Mapping[str, str], position: FilePosition) -> int:
@@ -185,29 +181,3 @@ def unread_of(record: Mapping[str, str]) -> Iterator[str]:
         if known or _USUAL.get(key) == value or key.startswith(tuple(_IRRELEVANT)):
             continue
         yield _PART.sub("", key)
-
-
-@dataclass(slots=True)
-class KeyCounts:
-    """How many jobs have what, to be said in the log's notes."""
-
-    jobs: int = 0
-    unread: Counter[str] = field(default_factory=Counter)
-    notes: Counter[str] = field(default_factory=Counter)
-
-    def add(self, unread: Iterable[str], notes: Iterable[str]) -> None:
-        """Count a job, its keys that are not modelled, and what else is to be said of it."""
-        self.jobs += 1
-        self.unread.update(set(unread))
-        self.notes.update(set(notes))
-
-    def texts(self) -> list[str]:
-        """Return a line for each."""
-        lines = [f"jobs that {what}: {self._share(n)}" for what, n in sorted(self.notes.items())]
-        lines += [
-            f"{key} is not modelled: {self._share(n)}" for key, n in sorted(self.unread.items())
-        ]
-        return lines
-
-    def _share(self, number: int) -> str:
-        return f"{number:,} of {self.jobs:,} jobs ({100 * number / max(self.jobs, 1):.1f} %)"

@@ -40,7 +40,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from cpsched.errors import TraceError
-from cpsched.logs.collect import JobCollector, NotAJobError
+from cpsched.logs.collect import JobCollector, JobShares, NotAJobError
 from cpsched.logs.sacct.as_json import is_json
 from cpsched.logs.sacct.dependencies import (
     Dependencies,
@@ -48,7 +48,7 @@ from cpsched.logs.sacct.dependencies import (
     generations,
     requested_dependency,
 )
-from cpsched.logs.sacct.gaps import LogGaps
+from cpsched.logs.sacct.gaps import gaps_of
 from cpsched.logs.sacct.job import job_of
 from cpsched.logs.sacct.lines import JOB_ID, is_first_line
 from cpsched.logs.sacct.records import SacctRecords
@@ -111,7 +111,7 @@ class _Reading:
     rejected: RejectedRows
     requests: ResourceRequests = field(default_factory=ResourceRequests)
     dependencies: Dependencies = field(default_factory=Dependencies)
-    gaps: LogGaps = field(default_factory=LogGaps)
+    gaps: JobShares = field(default_factory=JobShares)
     #: What is said in the header: how many jobs or lines, and what of them.
     notes: Counter[str] = field(default_factory=Counter)
     listed: int = 0
@@ -244,7 +244,9 @@ class _Reading:
             self.suspended += parsed.suspended
         if kinds or parsed.notes:
             self.notes.update((*kinds, *parsed.notes))
-        self.gaps.add(row.values, parsed.options, parsed.job.resources.units * parsed.job.runtime)
+        gaps = gaps_of(row.values, parsed.options)
+        names = [f"not modelled: {name} ({instead})" for name, instead in gaps]
+        self.gaps.add(names, parsed.job.resources.units * parsed.job.runtime)
 
     def _name_of(self, job: CollectedJob, job_id: str, cluster: str | None) -> tuple[str, int, int]:
         """

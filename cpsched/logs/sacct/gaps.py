@@ -10,7 +10,6 @@ be irrelevant is reported with the jobs that have it. Names are in lower case; t
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -106,37 +105,3 @@ def unread(names: tuple[str, ...]) -> tuple[str, ...]:
         for name in names
         if name not in READ and name not in IRRELEVANT and not name.startswith(_USAGES)
     )
-
-
-@dataclass(slots=True)
-class _Count:
-    jobs: int = 0
-    core_seconds: int = 0
-
-
-@dataclass(slots=True)
-class LogGaps:
-    """Counts what is not modelled of the jobs of a log."""
-
-    all: _Count = field(default_factory=_Count)
-    counts: dict[tuple[str, str], _Count] = field(default_factory=dict)
-
-    def add(self, values: Mapping[str, str], options: Mapping[str, str], core_seconds: int) -> None:
-        """Count a job."""
-        self.all.jobs += 1
-        self.all.core_seconds += core_seconds
-        for gap in gaps_of(values, options):
-            count = self.counts.setdefault(gap, _Count())
-            count.jobs += 1
-            count.core_seconds += core_seconds
-
-    def texts(self) -> Iterator[str]:
-        """Yield a line for each, those of most jobs first."""
-        order = sorted(self.counts.items(), key=lambda item: (-item[1].jobs, item[0]))
-        for (name, instead), count in order:
-            jobs = 100 * count.jobs / self.all.jobs
-            hours = 100 * count.core_seconds / max(self.all.core_seconds, 1)
-            yield (
-                f"not modelled: {name} ({instead}): {jobs:.1f} % of the jobs,"
-                f" {hours:.1f} % of the core-hours"
-            )

@@ -31,7 +31,6 @@ from cpsched.logs.text import (
     MAX_UNPACKED,
     SMALL_ROWS,
     FilePosition,
-    LogTooLargeError,
     check_comments,
     check_header,
     check_num_rows,
@@ -215,19 +214,14 @@ class _CsvReader:
                 self._num_rows += table.num_rows
                 check_num_rows(self._num_rows, self.path)
         if rest:
-            self._reject(rest_line, rest, "is not a row of CSV: unexpected end of data")
+            self._reject(rest_line, rest, "unexpected end of data")
         if not self.names:
             raise TraceError("no header line: the file is empty", file=self.path)
-        columns = {
-            name: pa.chunked_array([table.column(at) for table in tables], pa.string())
-            if not tables
-            else pa.chunked_array([part for table in tables for part in table.column(at).chunks])
-            for at, name in enumerate(self.names)
-        }
-        return LogTable(
-            self.path, columns, self._num_rows, np.concatenate(numbers), self.metadata,
-            tuple(self.comments),
-        )  # fmt: skip
+        none = pa.schema([(name, pa.string()) for name in self.names]).empty_table()
+        table = pa.concat_tables([none, *tables])
+        columns = {name: table.column(name) for name in self.names}
+        lines, comments = np.concatenate(numbers), tuple(self.comments)
+        return LogTable(self.path, columns, self._num_rows, lines, self.metadata, comments)
 
     def _records(self, line: int, piece: bytes) -> tuple[bytes, IntArray, bytes, int]:
         """
@@ -263,17 +257,14 @@ class _CsvReader:
         records, lines, at = [], [], 0
         while at < len(piece):
             match = _RECORD.match(piece, at)
-            if match is None and _OPEN.match(piece, at):
-                if len(piece) - at > MAX_LINE:
-                    reason = f"has a row of more than {MAX_LINE} bytes"
-                    raise LogTooLargeError(reason, file=self.path, line=line)
+            # A quote that does not end for so long is taken for a slip on one line.
+            is_open = not match and len(piece) - at <= MAX_LINE and _OPEN.match(piece, at)
+            if is_open:
                 break
             end = match.end() if match else piece.index(b"\n", at) + 1
             record = piece[at:end]
             if match is None:
-                inside = b"\r" in record.rstrip(b"\r\n")
-                why = "a line ends within a cell" if inside else "',' expected after '\"'"
-                self._reject(line, record, f"is not a row of CSV: {why}")
+                self._reject(line, record, "',' expected after '\"'")
             elif record.strip(b"\r\n") and self._is_text(line, record):
                 records.append(record)
                 lines.append(line)
@@ -296,7 +287,7 @@ class _CsvReader:
         return False
 
     def _reject(self, line: int, record: bytes, why: str) -> None:
-        error = TraceError(why, file=self.path, line=line)
+        error = TraceError(f"is not a row of CSV: {why}", file=self.path, line=line)
         if not self.names:
             raise error
         self.rejected.add(error, record.decode("utf-8", "replace").rstrip("\r\n"))
@@ -306,7 +297,7 @@ class _CsvReader:
 
         def reject(line: int, number: int, row: str) -> None:
             why = f"the header has {len(self.names)} columns, here are {number}"
-            self._reject(line, row.encode(), why)
+            self.rejected.add(TraceError(why, file=self.path, line=line), row)
 
         table, lines = rows_of(records, lines, self.names, reject, newlines_in_values=True)
         return _unguarded(table) if b"'" in records else table, lines

@@ -297,11 +297,12 @@ def _metadata(table: LogTable, named: Collection[str], layout: Layout) -> dict[s
         "set_aside": [],
     }
     values = {key: table.metadata.get(key, value) for key, value in usual.items()}
-    for key, right, holds in _RIGHT:
-        if not holds(values[key]):
-            raise _error(table, key, right)
-    if left_out := set(named) - set(values["resources"]):
-        raise _error(table, "resources", f"must name {min(left_out)!r} too, which has a column")
+    faults = list(_faults(values))
+    if not faults and (left_out := set(named) - set(values["resources"])):
+        faults = [("resources", f"must name {min(left_out)!r} too, which has a column")]
+    for key, right in faults:
+        value = table.metadata.get(key)
+        raise TraceError(right, file=table.path, field=f"metadata {key}", value=value)
     del values["cpsched-table"]
     # Other comment lines of the file follow the log's header.
     header = [*values["header"], *(["", comment] for comment in table.comments)]
@@ -309,58 +310,33 @@ def _metadata(table: LogTable, named: Collection[str], layout: Layout) -> dict[s
     return values | {key: [(name, value) for name, value in these] for key, these in pairs.items()}
 
 
-def _error(table: LogTable, key: str, message: str) -> TraceError:
-    value = table.metadata.get(key)
-    return TraceError(message, file=table.path, field=f"metadata {key}", value=value)
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
+def _faults(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the keys whose values are wrong, and what would be right."""
+    kinds, epoch = values["resources"], values["epoch"]
+    if not _is_integer(values["cpsched-table"], 0, VERSION):
+        yield "cpsched-table", f"this cpsched reads versions up to {VERSION}"
+    if not (isinstance(kinds, list) and all(isinstance(kind, str) for kind in kinds)):
+        yield "resources", "must be a list of strings"
+    elif not 0 < len(kinds) == len(set(kinds)) <= MAX_KINDS:
+        yield "resources", f"must be different names, at least one and at most {MAX_KINDS}"
+    if not isinstance(values["title"], str):
+        yield "title", "must be a string"
+    if epoch is not None and not _is_integer(epoch, -MAX_TIME, MAX_TIME):
+        yield "epoch", "must be seconds since 1970, or null"
+    if values["layout"] not in ("units", "processors"):
+        yield "layout", 'must be "units" or "processors"'
+    if not _are_pairs(values["header"], lambda text: isinstance(text, str)):
+        yield "header", "must be a list of [key, text]"
+    if not _are_pairs(values["set_aside"], lambda count: _is_integer(count, 0, 2**53)):
+        yield "set_aside", "must be a list of [reason, count]"
 
 
 def _is_integer(value: Any, lowest: int, greatest: int) -> bool:
     return type(value) is int and lowest <= value <= greatest
 
 
-def _is_pairs(pairs: Any, second: Callable[[Any], bool]) -> bool:
+def _are_pairs(pairs: Any, second: Callable[[Any], bool]) -> bool:
     return isinstance(pairs, list) and all(
         isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str) and second(pair[1])
         for pair in pairs
     )
-
-
-#: What each value must be, in words and as a test, in the order in which they are looked at.
-_RIGHT: tuple[tuple[str, str, Callable[[Any], bool]], ...] = (
-    (
-        "cpsched-table",
-        f"this cpsched reads versions up to {VERSION}",
-        lambda value: _is_integer(value, 0, VERSION),
-    ),
-    (
-        "resources",
-        "must be a list of strings",
-        lambda kinds: isinstance(kinds, list) and all(map(_is_text, kinds)),
-    ),
-    (
-        "resources",
-        f"must be different names, at least one and at most {MAX_KINDS}",
-        lambda kinds: 0 < len(kinds) == len(set(kinds)) <= MAX_KINDS,
-    ),
-    ("title", "must be a string", _is_text),
-    (
-        "epoch",
-        "must be seconds since 1970, or null",
-        lambda value: value is None or _is_integer(value, -MAX_TIME, MAX_TIME),
-    ),
-    (
-        "layout",
-        'must be "units" or "processors"',
-        lambda value: value in ("units", "processors"),
-    ),
-    ("header", "must be a list of [key, text]", lambda pairs: _is_pairs(pairs, _is_text)),
-    (
-        "set_aside",
-        "must be a list of [reason, count]",
-        lambda pairs: _is_pairs(pairs, lambda count: _is_integer(count, 0, 2**53)),
-    ),
-)
