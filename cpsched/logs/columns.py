@@ -127,15 +127,20 @@ def _matches(cells: Any) -> BoolArray:
 
 
 def values_of(cells: pa.ChunkedArray | pa.Array) -> Any:
-    """Return numbers or flags without nulls, from their buffer: ``to_numpy`` imports pandas."""
-    array = cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
-    end = array.offset + len(array)
-    if not len(array):
-        return np.empty(0, dtype=np.bool_ if pa.types.is_boolean(array.type) else np.int64)
-    data = array.buffers()[1]
+    """Return numbers or flags without nulls, from their buffers."""
+    chunks = cells.chunks if isinstance(cells, pa.ChunkedArray) else [cells]
+    # Not combined by Arrow, which would have a second copy of a long column.
+    parts = [_values(chunk) for chunk in chunks if len(chunk)]
+    return np.concatenate(parts) if parts else np.empty(0, dtype=_dtype(cells.type))
+
+
+def _values(array: pa.Array) -> Any:
+    data, end = array.buffers()[1], array.offset + len(array)
     if pa.types.is_boolean(array.type):
         bits = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little", count=end)
-        return bits[array.offset :].astype(np.bool_)
-    return np.frombuffer(data, str(array.type).replace("double", "float64"))[
-        array.offset : end
-    ].copy()
+        return bits[array.offset :].view(np.bool_)
+    return np.frombuffer(data, _dtype(array.type))[array.offset : end]
+
+
+def _dtype(kind: pa.DataType) -> str:
+    return str(kind).replace("double", "float64")

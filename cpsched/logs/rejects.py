@@ -34,18 +34,10 @@ EXAMPLES = 3
 
 class RejectedRow(NamedTuple):
     """
-    A row that cannot be read.
+    A row that cannot be read, as it is written.
 
-    Attributes
-    ----------
-    line
-        Its line; of Parquet its row, of JSON its job, counted from 1.
-    field, value
-        What is wrong, if it is not the row as such.
-    reason
-        Why.
-    text
-        The row as it is in the file; None: the line of this number.
+    ``line`` is its line; of Parquet its row, of JSON its job, counted from 1. ``text`` is as in the
+    file; None: the line of this number.
     """
 
     line: int

@@ -164,7 +164,7 @@ class Swf:
         TraceError
             If the file cannot be read or holds no job.
         """
-        return _workload(path, read_lines(path, rejected), rejected)
+        return _workload(path, SwfLines(path, rejected), rejected)
 
     def write(self, workload: Workload, path: Path) -> list[str]:
         """Write a workload; return what SWF cannot hold, see :mod:`cpsched.logs.swf_write`."""
@@ -311,27 +311,12 @@ def _labels(values: IntArray, names: Mapping[str, str] = MappingProxyType({})) -
 # -- lines --------------------------------------------------------------------------------------
 
 
-def read_lines(path: Path, rejected: RejectedRows) -> SwfLines:
-    """
-    Read every line of a file.
-
-    Lines are rejected that do not have 18 fields (or as many as the first one), or a field of which
-    is no number, has a fraction where none can be, is negative other than -1, or beyond belief.
-
-    Raises
-    ------
-    TraceError
-        If the file cannot be read.
-    """
-    read = SwfLines(path, rejected)
-    for first, piece in chunks(path):
-        read.take(first, piece)
-    return read
-
-
 class SwfLines:
     """
     A file's job lines, gathered piece by piece.
+
+    Lines are rejected that do not have 18 fields (or as many as the first one), or a field of which
+    is no number, has a fraction where none can be, is negative other than -1, or beyond belief.
 
     Attributes
     ----------
@@ -352,6 +337,8 @@ class SwfLines:
         self._num_rows = 0
         #: Fields of each line, as the first one has them; 0 until it is read.
         self._width = 0
+        for first, piece in chunks(path):
+            self._take(first, piece)
 
     @cached_property
     def table(self) -> IntArray:
@@ -368,7 +355,7 @@ class SwfLines:
         """Fields of each line behind the 18 of the format, which are not read."""
         return max(0, self._width - len(FIELDS))
 
-    def take(self, first: int, piece: bytes) -> None:
+    def _take(self, first: int, piece: bytes) -> None:
         """Read lines, the first of which has the given number."""
         start = 0
         while start < len(piece):

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from cpsched import logs
 from cpsched.errors import TraceError
 from cpsched.logs.collect import NotAJobError
-from cpsched.logs.pbs.allocated import Allocated, allocated_of
-from cpsched.logs.pbs.request import request_of
+from cpsched.logs.pbs.request import Allocated, allocated_of, request_of
 from cpsched.logs.text import FilePosition
 from cpsched.util.types import MISSING, UNBOUNDED
 

@@ -12,7 +12,7 @@ from cpsched import logs
 from cpsched.errors import TraceError
 from cpsched.logs import swf
 from cpsched.logs.rejects import RejectedRows
-from cpsched.logs.swf import read_lines
+from cpsched.logs.swf import SwfLines
 from cpsched.logs.text import chunks
 from cpsched.util.types import MISSING, UNBOUNDED, Status
 
@@ -272,7 +272,7 @@ def test_whole_numbers_are_read_as_all_others(tmp_path_factory, lines, end, newl
 
     def outcome():
         rejected = RejectedRows(listed=True)
-        read = read_lines(path, rejected)
+        read = SwfLines(path, rejected)
         wrong = [row[:2] for row in rejected.rows(path)]
         return read.table.tolist(), read.line.tolist(), read.comments, wrong, str(rejected.first)
 
@@ -292,8 +292,8 @@ def test_plain_lines_are_read_in_bulk(tmp_path_factory, rows):
         row[10] = "1"
     path.write_text("; Key: text\n" + "".join(" ".join(row) + "\n" for row in rows))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(swf.SwfLines, "_checked_columns", None)
-        assert len(read_lines(path, RejectedRows()).table) == len(rows)
+        patch.setattr(SwfLines, "_checked_columns", None)
+        assert len(SwfLines(path, RejectedRows()).table) == len(rows)
 
 
 @pytest.mark.parametrize("bulk", [True, False])

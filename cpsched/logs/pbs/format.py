@@ -25,7 +25,8 @@ The record of a whole array job (``123[].server``) repeats its subjobs and is ex
 numbers are used again; with the same ``ctime`` and ``start`` it is a ``repeated record``. A record
 whose values cannot be read or contradict each other is excluded as ``unreadable record``, with
 line, key and value. Jobs that have no ``E`` record are excluded by the last record that they have.
-Keys that are not read are counted in notes, see :mod:`cpsched.logs.pbs.job`.
+Keys that say nothing of scheduling are listed here with the reason. Every other key that is not
+read is not modelled, and a note of the log has the share of the jobs with it.
 
 Times are unix seconds; the date at the start of a line is local and not used.
 """
@@ -35,17 +36,20 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpsched.errors import TraceError
-from cpsched.logs.collect import JobCollector, JobShares, NotAJobError
-from cpsched.logs.pbs.job import pbs_job
+from cpsched.logs.collect import CollectedJob, JobCollector, JobShares, NotAJobError
+from cpsched.logs.pbs.request import allocated_of, request_of
 from cpsched.logs.text import FilePosition, decode, lines
+from cpsched.util.quantities import duration as parse_duration
+from cpsched.util.quantities import integer, seconds_within
+from cpsched.util.types import MISSING, Status
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from cpsched.logs.pbs.job import PbsJob
     from cpsched.logs.rejects import RejectedRows
     from cpsched.model.workload import Workload
 
@@ -64,6 +68,45 @@ _UNENDED = {
     **dict.fromkeys("STC", "still running"),
     **dict.fromkeys("DA", "deleted, without a record of its end"),
 }
+_RESOURCES = "Resource_List."
+
+#: Keys that a job is made of; ``Resource_List`` has its own in :mod:`cpsched.logs.pbs.request`.
+_READ = frozenset(
+    (
+        *("ctime", "qtime", "etime", "start", "end", "resources_used.walltime", "Exit_status"),
+        *("user", "group", "queue", "jobname", "run_count", "run_version"),
+        *("exec_host", "exec_vnode", "exec_gpus"),
+    )
+)
+#: Keys that say nothing of when a job may start, what it takes or how long, and why.
+_IRRELEVANT_KEYS: Mapping[str, str] = {
+    "session": "a number of the processes",
+    "alt_id": "a number of the processes",
+    "owner": "the user with the host of the submission",
+    "requestor": "user who asked for it",
+    "accounting_id": "a number for other accounting",
+    "gridname": "the user's name in a grid",
+    "array_id": "the id of the job's array, which its own id says",
+    "array_index": "the number in the array, which its own id says",
+    "array_indices": "the subjobs, which have records of their own",
+    "unique_node_count": "the number of hosts in exec_host",
+    "total_execution_slots": "the number of cores in exec_host",
+    "eligible_time": "how long the job waited without a hold, which its times say",
+}
+#: The same for all keys that begin so.
+_IRRELEVANT: Mapping[str, str] = {
+    "resources_used.": "what was measured, not what was asked for",
+    "resource_assigned.": "the sums of exec_vnode",
+}
+#: The value of a key that says nothing.
+_USUAL = {"project": "_pbs_project_default", "account": ""}
+#: Keys of parts are one key: ``req_information.lprocs.0``, ``.1``.
+_PART = re.compile(r"(?:\.[0-9]+)+$")
+_ARRAY_PARENT = re.compile(r"[0-9]+\[\]")
+_SUBJOB = re.compile(r"([0-9]+)\[[0-9]+\]")
+_KILLED_FOR_WALLTIME = -29
+_SIGNALLED = 256
+_CANCELLING_SIGNALS = (2, 9, 15)
 #: Cobalt writes the same form of record: ids without a server, and these keys.
 _COBALT = re.compile(rb";[SE];[0-9]+;(?=[^\n]*\bcwd=)(?=[^\n]*\bexe=)")
 
@@ -126,7 +169,7 @@ class _Reading:
             return
         self.ended.setdefault(job_id, None)
         try:
-            ended_job = pbs_job(job_id, _values(text, position), position)
+            ended_job = _job(job_id, _values(text, position), position)
             self._add(ended_job, position)
         except NotAJobError as why:
             self.jobs.exclude(why.reason, job_id, why.core_seconds)
@@ -134,10 +177,10 @@ class _Reading:
             # Too large a log, or one that is too large to be read, ends the reading.
             if error.line is None:
                 raise
-            self.jobs.exclude("unreadable record", _located(error))
+            self.jobs.exclude("unreadable record", f"line {error}".replace(f"{error.file}:", "", 1))
             self.rejected.note(error)
 
-    def _add(self, ended_job: PbsJob, position: FilePosition) -> None:
+    def _add(self, ended_job: _PbsJob, position: FilePosition) -> None:
         job, notes = ended_job
         times = job.submit, job.start
         before = self.ended.get(job.job_id)
@@ -165,12 +208,6 @@ class _Reading:
         types = ", ".join(f"{kind} {count}" for kind, count in sorted(self.types.items()))
         notes = [("Note", text) for text in self.shares.texts()]
         return self.jobs.workload(header=[("Records", types), *notes])
-
-
-def _located(error: TraceError) -> str:
-    """Return where an error is and what, in one line without the file."""
-    value = "" if error.field is None else f"{error.field} = {error.value!r}: "
-    return f"line {error.line}: {value}{error.reason}"
 
 
 def _record(line: str, position: FilePosition) -> tuple[str, str, str]:
@@ -201,3 +238,123 @@ def _values(text: str, position: FilePosition) -> dict[str, str]:
         if values.setdefault(key, value) != value:
             raise position.error("the key is given twice with different values", key, value)
     return values
+
+
+class _PbsJob(NamedTuple):
+    """A job, and what it is counted for in the notes of the log."""
+
+    job: CollectedJob
+    notes: tuple[str, ...]
+
+
+def _job(job_id: str, values: Mapping[str, str], position: FilePosition) -> _PbsJob:
+    """
+    Return the job of a record.
+
+    Raises
+    ------
+    NotAJobError
+        If it is the record of a whole array, never ran, or cannot be expressed.
+    TraceError
+        If a value cannot be read, or values contradict each other.
+    """
+    if _ARRAY_PARENT.match(job_id):
+        raise NotAJobError("array parent")
+    start = _time(values, "start", position)
+    if start in (MISSING, 0):
+        raise NotAJobError("never ran")
+    submit = next(
+        (time for key in ("ctime", "qtime", "etime") if (time := _time(values, key, position)) > 0),
+        None,
+    )
+    if submit is None:
+        raise position.error("has no ctime, qtime or etime, so its submit time is unknown")
+    requested = _length(values, f"{_RESOURCES}walltime", position)
+    runtime = _runtime(values, start, position)
+    time_is_over = requested != MISSING and runtime >= requested
+    resources = {
+        key.removeprefix(_RESOURCES): value
+        for key, value in values.items()
+        if key.startswith(_RESOURCES) and key != f"{_RESOURCES}walltime"
+    }
+    allocated = allocated_of(values, position)
+    try:
+        request = request_of(resources, position, allocated)
+    except NotAJobError as why:
+        cores = 0 if allocated is None else allocated.cores
+        raise NotAJobError(why.reason, cores * runtime) from None
+    eligible = _time(values, "etime", position)
+    subjob = _SUBJOB.match(job_id)
+    job = CollectedJob(
+        job_id=job_id,
+        submit=submit,
+        start=start,
+        runtime=runtime,
+        requested_time=requested,
+        status=_status(values.get("Exit_status"), time_is_over, position),
+        resources=request.resources,
+        queue=values.get("queue"),
+        user=values.get("user"),
+        name=values.get("jobname"),
+        group=values.get("group"),
+        array=f"{subjob[1]}[]" if subjob else None,
+        begin=eligible if submit < eligible <= start else MISSING,
+    )
+    unread = [*_unread(values), *(f"{_RESOURCES}{key}" for key in request.unread)]
+    unread += [] if allocated is None else allocated.unread
+    notes = [f"jobs that {what}" for what in request.notes]
+    notes += [*(f"not modelled: {key}" for key in unread)]
+    if _runs(values, position) > 1:
+        notes.append("jobs that ran more than once; the last run is read")
+    return _PbsJob(job, tuple(notes))
+
+
+def _runs(values: Mapping[str, str], position: FilePosition) -> int:
+    text = values.get("run_count")
+    return 1 if text is None else position.parse(integer, "run_count", text)
+
+
+def _runtime(values: Mapping[str, str], start: int, position: FilePosition) -> int:
+    end = _time(values, "end", position)
+    if end == MISSING:
+        used = _length(values, "resources_used.walltime", position)
+        if used == MISSING:
+            raise position.error("has neither end nor resources_used.walltime")
+        return used
+    if end < start:
+        raise position.error(f"is before the start ({start})", "end", end)
+    return end - start
+
+
+def _status(text: str | None, time_is_over: bool, position: FilePosition) -> Status:
+    if text is None:
+        return Status.UNKNOWN
+    code = position.parse(integer, "Exit_status", text)
+    if code == 0:
+        return Status.COMPLETED
+    if code == _KILLED_FOR_WALLTIME or (code >= _SIGNALLED and time_is_over):
+        return Status.TIMEOUT
+    if code - _SIGNALLED in _CANCELLING_SIGNALS:
+        return Status.CANCELLED
+    return Status.FAILED
+
+
+def _time(values: Mapping[str, str], key: str, position: FilePosition) -> int:
+    text = values.get(key)
+    return (
+        MISSING if text is None else position.parse(lambda t: seconds_within(integer(t)), key, text)
+    )
+
+
+def _length(values: Mapping[str, str], key: str, position: FilePosition) -> int:
+    text = values.get(key)
+    return MISSING if text is None else position.parse(parse_duration, key, text)
+
+
+def _unread(record: Mapping[str, str]) -> Iterator[str]:
+    """Yield the keys of a record that are not modelled, but for those of its ``Resource_List``."""
+    for key, value in record.items():
+        known = key in _READ or key in _IRRELEVANT_KEYS or key.startswith(_RESOURCES)
+        if known or _USUAL.get(key) == value or key.startswith(tuple(_IRRELEVANT)):
+            continue
+        yield _PART.sub("", key)

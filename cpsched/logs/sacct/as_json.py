@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cpsched.errors import TraceError
-from cpsched.logs.sacct.lines import SacctRow
 from cpsched.logs.text import MAX_RATIO, SMALL_UNPACKED, FilePosition, opened
 
 if TYPE_CHECKING:
@@ -48,6 +47,36 @@ _KEYS_OF_COLUMNS = {
 }
 #: Bytes of a file, unpacked; it is read at once.
 _MOST = 2**31
+
+
+class SacctRow(NamedTuple):
+    """
+    A job or a step as sacct has it.
+
+    Attributes
+    ----------
+    values
+        Its columns by name in lower case, as ``sacct --parsable2`` prints them.
+    position
+        Where it is.
+    text, number
+        The row as it is in the file, and in JSON which of the jobs it is, counted from 1.
+    """
+
+    values: dict[str, str]
+    position: FilePosition
+    text: str = ""
+    number: int = 0
+
+    @property
+    def job_id(self) -> str:
+        """The id, with the step's name for a step."""
+        return self.values.get("jobid") or self.values.get("jobidraw", "")
+
+    @property
+    def is_step(self) -> bool:
+        """Whether the line is a step of a job."""
+        return "." in self.job_id and "..." not in self.job_id
 
 
 def is_json(start: bytes) -> bool:

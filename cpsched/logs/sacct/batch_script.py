@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from cpsched.errors import TraceError
 from cpsched.logs.collect import JobCollector
 from cpsched.logs.rejects import RejectedRows
+from cpsched.logs.sacct.as_json import SacctRow
 from cpsched.logs.sacct.job import job_of
-from cpsched.logs.sacct.lines import SacctRow
 from cpsched.logs.sacct.options import not_modelled, options_in, set_option
 from cpsched.logs.sacct.request import ResourceRequests
 from cpsched.logs.text import FilePosition

@@ -1,31 +1,14 @@
 r"""
 Slurm's accounting: ``sacct --parsable2`` (or ``--parsable``, ``--json``), plain or gzip.
 
-``docs/reference/slurm-logs.md`` says what becomes of each column; the forms in which it may come
-are those of :mod:`cpsched.logs.sacct.lines` and :mod:`cpsched.logs.sacct.as_json`.
-
-Tasks of arrays (``123_4``) and components of heterogeneous jobs (``123+0``) are jobs of their own;
-``123_[5-9]``, tasks that never started, is as many. Further attempts of a job that was queued again
-(``sacct --duplicates``) are ``123#2``, ``123#3``, each submitted when it was queued again, for
-Slurm resets ``Submit`` then, and with a dependency on the end of the one before. But attempts that
-were preempted are not jobs: what is lost by preemption follows from a schedule, so the next one has
-the submit of the first.
-
-A job that was cancelled before it started has ``cancel``, its ``End``, and no recorded start; its
-runtime is unknown and taken as its requested time, or where that is unknown as long as it waited.
+``docs/reference/slurm-logs.md`` says what becomes of each column, of arrays, heterogeneous jobs,
+attempts and numbers that are given out again, and which rows are excluded; the forms of the file
+are those of :mod:`cpsched.logs.sacct.records`.
 
 An attempt is of the same user, account and name, and neither begins nor ends while the one before
-was there. Other jobs with the same number, which Slurm gives out again, are ``123@2``, ``123@3``.
-
-Excluded and counted: attempts that were ``preempted, and queued again``, jobs that are ``still
-running`` or ``still waiting``, those that ``never ran`` (they ended in another way before they
-started), ``repeated line`` (equal id, submit and start), and lines that Slurm wrote and that leave
-open what the job was: states that are not known, times that contradict each other, no cores. A
-value that Slurm does not write is an error. Steps (``123.batch``) are not jobs; they give their job
-the ``ReqMem`` its own line lacks.
-
-What of a log is not modelled is in the header: options, dependencies and columns, with the jobs
-that have them.
+was there. Attempts that were preempted are not jobs: what is lost by preemption follows from a
+schedule, so the next one has the submit of the first. A value that Slurm does not write is an
+error. Steps (``123.batch``) are not jobs; they give their job the ``ReqMem`` its own line lacks.
 
 Times without an offset are taken as UTC. Exported in local time, jobs around a change of the
 clock can seem to start before their submit; export with ``TZ=UTC``.
@@ -50,8 +33,7 @@ from cpsched.logs.sacct.dependencies import (
 )
 from cpsched.logs.sacct.gaps import gaps_of
 from cpsched.logs.sacct.job import job_of
-from cpsched.logs.sacct.lines import JOB_ID, is_first_line
-from cpsched.logs.sacct.records import SacctRecords
+from cpsched.logs.sacct.records import JOB_ID, SacctRecords, is_first_line
 from cpsched.logs.sacct.request import ResourceRequests
 from cpsched.logs.sacct.write import write
 from cpsched.logs.text import LogTooLargeError
@@ -62,8 +44,8 @@ if TYPE_CHECKING:
 
     from cpsched.logs.collect import CollectedJob
     from cpsched.logs.rejects import RejectedRows
+    from cpsched.logs.sacct.as_json import SacctRow
     from cpsched.logs.sacct.job import SacctJob
-    from cpsched.logs.sacct.lines import SacctRow
     from cpsched.logs.text import FilePosition
     from cpsched.model.workload import Workload
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cpsched.logs.collect import ResourceRequest
-    from cpsched.logs.sacct.lines import SacctRow
+    from cpsched.logs.sacct.as_json import SacctRow
     from cpsched.logs.sacct.request import ResourceRequests
     from cpsched.logs.text import FilePosition
 

@@ -11,12 +11,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpsched.errors import TraceError
+from cpsched.logs.text import head as first_bytes
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from cpsched.logs.rejects import RejectedRows
     from cpsched.model.workload import Workload
+
+#: First bytes of every Parquet file.
+_PARQUET = b"PAR1"
 
 
 class TableFormat:
@@ -28,7 +32,7 @@ class TableFormat:
 
     def matches(self, path: Path, head: bytes) -> bool:  # noqa: ARG002
         """Tell whether a file is Parquet, or CSV with a header that names jobs."""
-        if head.startswith(b"PAR1"):
+        if head.startswith(_PARQUET):
             return True
         lines = [line.strip() for line in head.split(b"\n")]
         header = next((line for line in lines if line and not line.startswith(b"#")), b"")
@@ -45,9 +49,10 @@ class TableFormat:
             If the file cannot be read, has wrong columns or holds no job.
         """
         from cpsched.logs.tables import chunks, own
-        from cpsched.logs.tables.files import is_parquet, read_csv, read_parquet
+        from cpsched.logs.tables.files import read_csv, read_parquet
 
-        table = read_parquet(path) if is_parquet(path) else read_csv(path, rejected)
+        is_parquet = first_bytes(path, len(_PARQUET)) == _PARQUET
+        table = read_parquet(path) if is_parquet else read_csv(path, rejected)
         # A column may be missing; then the other one tells which table it was to be.
         if "cores_per_node" in table.columns or "job" in table.columns:
             return chunks.workload_of(table, rejected)

@@ -19,7 +19,6 @@ from cpsched.model.workload import Labels
 from cpsched.util import arrow
 from cpsched.util.csv_cells import guarded
 from cpsched.util.quantities import integer
-from cpsched.util.types import MAX_TIME
 
 # pyarrow.compute is imported where a table is read: who writes one has no need of it, and it is
 # slow to load.
@@ -124,10 +123,6 @@ class TableCells:
         numbers = put_away(values)
         return numbers
 
-    def seconds(self, column: str, low: int = 0, blank: int | None = None) -> IntArray:
-        """Return times or lengths of time in seconds."""
-        return self.integers(column, low, MAX_TIME, blank)
-
     def flag(self, column: str) -> BoolArray:
         """Return true (``true``, ``1``) and false (``false``, ``0``, empty) cells."""
         if column not in self:
@@ -218,7 +213,7 @@ class TableCells:
             )
         values = values_of(filled(cells, 0))
         big = values > np.iinfo(np.int64).max
-        values = values.astype(np.int64)
+        values = values.astype(np.int64, copy=False)
         values[big] = 0
         return values, values_of(cells.is_null()), big
 
@@ -235,7 +230,7 @@ class TableCells:
         if not (pa.types.is_dictionary(cells.type) and _is_string(kind)):
             cells = cells.cast(pa.string()).dictionary_encode()
         coded = cells.unify_dictionaries().combine_chunks()
-        return values_of(filled(coded.indices, -1)).astype(np.int64), coded.dictionary
+        return values_of(filled(coded.indices, -1)).astype(np.int64, copy=False), coded.dictionary
 
 
 def check_columns(

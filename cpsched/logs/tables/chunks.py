@@ -82,7 +82,7 @@ def workload_of(table: LogTable, rejected: RejectedRows) -> Workload:
 
 def _columns(cells: TableCells) -> dict[str, Any]:
     """Return the table's columns as a workload has them, all rows; runtime -1 if never ran."""
-    runtime = cells.seconds("run", -1, blank=-1)
+    runtime = cells.integers("run", -1, MAX_TIME, -1)
     ids = cells.ids("job")
     requested = cells.integers("reqtime", 0, MAX_TIME, blank=MISSING)
     no_time = (runtime >= 0) & (requested == 0)
@@ -96,7 +96,7 @@ def _columns(cells: TableCells) -> dict[str, Any]:
     cells.checks.fail_totals(units, request, "nodes")
     return {
         "job_id": ids,
-        "submit": cells.seconds("submit"),
+        "submit": cells.integers("submit", 0, MAX_TIME),
         "runtime": runtime,
         "requested_time": requested,
         "units": units,

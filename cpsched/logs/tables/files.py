@@ -36,7 +36,6 @@ from cpsched.logs.text import (
     check_num_rows,
     chunks,
     decode,
-    opened,
     written,
 )
 from cpsched.util import arrow
@@ -52,8 +51,6 @@ if TYPE_CHECKING:
 
     Columns = Mapping[str, pa.Array]
 
-#: First bytes of every Parquet file.
-PARQUET_MAGIC = b"PAR1"
 #: The keys of a file's own metadata.
 METADATA = ("cpsched-table", "title", "epoch", "layout", "resources", "header", "set_aside")
 
@@ -63,12 +60,6 @@ _CELL = r'(?:"(?:[^"]++|"")*+"|[^",\r\n][^,\r\n]*+)?+'
 _RECORD = re.compile(rf"{_CELL}(?:,{_CELL})*+\r?\n".encode())
 #: The beginning of a record with a quote that does not end yet.
 _OPEN = re.compile(rf'(?:{_CELL},)*+"(?:[^"]++|"")*+\Z'.encode())
-
-
-def is_parquet(path: Path) -> bool:
-    """Tell whether a file says it is Parquet."""
-    with opened(path) as file:
-        return file.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC
 
 
 # -- Parquet ------------------------------------------------------------------------------------

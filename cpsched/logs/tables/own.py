@@ -174,8 +174,8 @@ def _columns(cells: TableCells, resources: Sequence[str]) -> dict[str, Any]:
     units = cells.integers("cores" if "cores" in cells else "units", 1, UNBOUNDED - 1)
     columns: dict[str, Any] = {
         "job_id": cells.ids("job_id"),
-        "submit": cells.seconds("submit"),
-        "runtime": cells.seconds("runtime", blank=MISSING),
+        "submit": cells.integers("submit", 0, MAX_TIME),
+        "runtime": cells.integers("runtime", 0, MAX_TIME, MISSING),
         "units": units,
         **{kind: put_away(_amounts(cells, kind, resources)) for kind in AMOUNTS},
         "units_min": _or(cells.integers("units_min", 0, UNBOUNDED, MISSING), units),
