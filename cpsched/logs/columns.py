@@ -126,16 +126,18 @@ def _matches(cells: Any) -> BoolArray:
     return matches
 
 
-def values_of(cells: pa.ChunkedArray | pa.Array) -> Any:
-    """Return numbers or flags without nulls, from their buffers."""
+def values_of(cells: pa.ChunkedArray | pa.Array, dtype: Any = None) -> Any:
+    """Return numbers or flags without nulls, from their buffers; of the given type, if any."""
     chunks = cells.chunks if isinstance(cells, pa.ChunkedArray) else [cells]
     # Not combined by Arrow, which would have a second copy of a long column.
-    parts = [_values(chunk) for chunk in chunks if len(chunk)]
-    return np.concatenate(parts) if parts else np.empty(0, dtype=_dtype(cells.type))
+    parts = [np.empty(0, dtype=_dtype(cells.type)), *(_values(chunk) for chunk in chunks)]
+    return np.concatenate(parts, dtype=dtype)
 
 
 def _values(array: pa.Array) -> Any:
     data, end = array.buffers()[1], array.offset + len(array)
+    if data is None:
+        return np.empty(0, dtype=_dtype(array.type))
     if pa.types.is_boolean(array.type):
         bits = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little", count=end)
         return bits[array.offset :].view(np.bool_)

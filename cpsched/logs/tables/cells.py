@@ -211,9 +211,9 @@ class TableCells:
                 np.append(empty, True)[codes],
                 np.append(wrong, False)[codes],
             )
-        values = values_of(filled(cells, 0))
-        big = values > np.iinfo(np.int64).max
-        values = values.astype(np.int64, copy=False)
+        values = values_of(filled(cells, 0), np.int64)
+        # What only an unsigned number can hold is beyond all bounds, and negative here.
+        big = (values < 0) & pa.types.is_unsigned_integer(cells.type)
         values[big] = 0
         return values, values_of(cells.is_null()), big
 
@@ -230,7 +230,7 @@ class TableCells:
         if not (pa.types.is_dictionary(cells.type) and _is_string(kind)):
             cells = cells.cast(pa.string()).dictionary_encode()
         coded = cells.unify_dictionaries().combine_chunks()
-        return values_of(filled(coded.indices, -1)).astype(np.int64, copy=False), coded.dictionary
+        return values_of(filled(coded.indices, -1), np.int64), coded.dictionary
 
 
 def check_columns(

@@ -208,7 +208,7 @@ class _CsvReader:
             self._reject(rest_line, rest, "unexpected end of data")
         if not self.names:
             raise TraceError("no header line: the file is empty", file=self.path)
-        none = pa.schema([(name, pa.string()) for name in self.names]).empty_table()
+        none = pa.Table.from_arrays([arrow.strings([])] * len(self.names), names=self.names)
         table = pa.concat_tables([none, *tables])
         columns = {name: table.column(name) for name in self.names}
         lines, comments = np.concatenate(numbers), tuple(self.comments)
