@@ -8,15 +8,13 @@ columns find wrong rows with :class:`RowChecks`.
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from cpsched.errors import TraceError
 from cpsched.logs.text import LogTooLargeError, texts_of, written
-from cpsched.util.csv_cells import guarded
+from cpsched.util.csv_cells import csv_text, guarded
 from cpsched.util.types import MAX_AMOUNT
 
 if TYPE_CHECKING:
@@ -117,12 +115,9 @@ class RejectedRows:
 
     def write(self, log: Path, target: Path) -> None:
         """Write the rows of a log as CSV: ``line, field, value, reason, text``."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(RejectedRow._fields)
-        writer.writerows(map(guarded, row) for row in self.rows(log))
+        rows = [RejectedRow._fields, *(tuple(map(guarded, row)) for row in self.rows(log))]
         with written(target) as file:
-            file.write(text.getvalue().encode("utf-8", "replace"))
+            file.write(csv_text(zip(*rows, strict=True)).encode("utf-8", "replace"))
 
 
 class RowChecks:

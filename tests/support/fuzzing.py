@@ -5,6 +5,7 @@ The seeds are what the project's own writers and generators make, or what it shi
 reach deep code. The suite reads a few of each reader, ``benchmarks/fuzz.py`` very many.
 """
 
+import csv
 import gzip
 import io
 import json
@@ -323,7 +324,13 @@ def log(name, form, file, patterns, *modules, more=list):
 
     def read(folder):
         path = folder / file
-        logs.read(path, format=form, skip_bad_lines=path.stat().st_size % 2 == 0)
+        size, rejects = path.stat().st_size, folder / "rejected.csv"
+        try:
+            logs.read(path, format=form, skip_bad_lines=size % 2 == 0, rejects=rejects)
+        finally:
+            with rejects.open(newline="", encoding="utf-8") as written:
+                assert all(len(row) == 5 for row in csv.reader(written, strict=True))
+            rejects.unlink()
 
     return Reader(
         name=name, seeds=lambda: [*more(), *_of_files(file, *patterns)], read=read,

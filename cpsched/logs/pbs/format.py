@@ -36,7 +36,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cpsched.errors import TraceError
 from cpsched.logs.collect import CollectedJob, JobCollector, JobShares, NotAJobError
@@ -169,8 +169,7 @@ class _Reading:
             return
         self.ended.setdefault(job_id, None)
         try:
-            ended_job = _job(job_id, _values(text, position), position)
-            self._add(ended_job, position)
+            self._add(*_job(job_id, _values(text, position), position), position)
         except NotAJobError as why:
             self.jobs.exclude(why.reason, job_id, why.core_seconds)
         except TraceError as error:
@@ -180,8 +179,7 @@ class _Reading:
             self.jobs.exclude("unreadable record", f"line {error}".replace(f"{error.file}:", "", 1))
             self.rejected.note(error)
 
-    def _add(self, ended_job: _PbsJob, position: FilePosition) -> None:
-        job, notes = ended_job
+    def _add(self, job: CollectedJob, notes: tuple[str, ...], position: FilePosition) -> None:
         times = job.submit, job.start
         before = self.ended.get(job.job_id)
         if before == times:
@@ -240,16 +238,11 @@ def _values(text: str, position: FilePosition) -> dict[str, str]:
     return values
 
 
-class _PbsJob(NamedTuple):
-    """A job, and what it is counted for in the notes of the log."""
-
-    job: CollectedJob
-    notes: tuple[str, ...]
-
-
-def _job(job_id: str, values: Mapping[str, str], position: FilePosition) -> _PbsJob:
+def _job(
+    job_id: str, values: Mapping[str, str], position: FilePosition
+) -> tuple[CollectedJob, tuple[str, ...]]:
     """
-    Return the job of a record.
+    Return the job of a record, and what it is counted for in the notes of the log.
 
     Raises
     ------
@@ -306,7 +299,7 @@ def _job(job_id: str, values: Mapping[str, str], position: FilePosition) -> _Pbs
     notes += [*(f"not modelled: {key}" for key in unread)]
     if _runs(values, position) > 1:
         notes.append("jobs that ran more than once; the last run is read")
-    return _PbsJob(job, tuple(notes))
+    return job, tuple(notes)
 
 
 def _runs(values: Mapping[str, str], position: FilePosition) -> int:

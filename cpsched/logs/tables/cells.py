@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +15,7 @@ from cpsched.logs.text import MAX_ID, FilePosition
 from cpsched.model.arrays import constant, put_away
 from cpsched.model.workload import Labels
 from cpsched.util import arrow
-from cpsched.util.csv_cells import guarded
+from cpsched.util.csv_cells import csv_text, guarded
 from cpsched.util.quantities import integer
 
 # pyarrow.compute is imported where a table is read: who writes one has no need of it, and it is
@@ -259,18 +257,6 @@ def plain_cells(cells: pa.Array) -> list[Any]:
     if pa.types.is_boolean(cells.type):
         return [words[cell] for cell in cells.to_pylist()]
     return ["" if cell is None else guarded(cell) for cell in cells.to_pylist()]
-
-
-def csv_text(columns: Sequence[list[Any]]) -> str:
-    """Return columns as lines of CSV."""
-    # csv quotes only the line end it writes itself, but stops at others when it reads.
-    returns = any("\r" in cell for cells in columns for cell in cells if isinstance(cell, str))
-    text = io.StringIO()
-    writer = csv.writer(
-        text, lineterminator="\n", quoting=csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL
-    )
-    writer.writerows(zip(*columns, strict=True))
-    return text.getvalue()
 
 
 def _from_floats(cells: pa.ChunkedArray) -> tuple[IntArray, BoolArray, BoolArray]:

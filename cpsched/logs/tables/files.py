@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 
 from cpsched.errors import TraceError
 from cpsched.logs.columns import rows_of
-from cpsched.logs.tables.cells import LogTable, csv_text, plain_cells
+from cpsched.logs.tables.cells import LogTable, plain_cells
 from cpsched.logs.text import (
     MAX_LINE,
     MAX_ROWS,
@@ -39,7 +39,7 @@ from cpsched.logs.text import (
     written,
 )
 from cpsched.util import arrow
-from cpsched.util.csv_cells import FORMULA
+from cpsched.util.csv_cells import FORMULA, csv_text
 from cpsched.util.documents import read_json
 
 if TYPE_CHECKING:
