@@ -67,7 +67,6 @@ _PARTIAL = (2, 3, 4)
 _ONCE = ("MaxJobs", "MaxRecords", "MaxProcs", "MaxNodes", "MaxRuntime", "StartTime", "TimeZone")
 _NUMBERS_LINE = re.compile(rb"\s*-?[0-9]+(?:[ \t]+-?[0-9.]+){9,}\s*")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
-_MAY_BE_FIELD = re.compile(rf"{_NUMBER.pattern}|nan", re.IGNORECASE)
 _BLANK_SEPARATED = {"delimiter": " ", "quote_char": False}
 _BLANKS = bytes.maketrans(b"\t\r\v\f", b"    ")
 
@@ -479,9 +478,17 @@ def _single_spaced(piece: bytes) -> bytes:
 
 
 def _width_of(piece: bytes) -> int:
-    """Return how many fields the first line has that may be a job, 0 if none may."""
-    for line in piece.splitlines():
-        values = line.decode().split(" ")
-        if len(values) >= len(FIELDS) and all(map(_MAY_BE_FIELD.fullmatch, values[: len(FIELDS)])):
+    """Return how many fields the first line has that is right, 0 if none is."""
+    for line in piece.decode().splitlines():
+        values = line.split(" ")
+        if len(values) >= len(FIELDS) and all(map(_is_right, FIELDS, values)):
             return min(len(values), MAX_COLUMNS)
     return 0
+
+
+def _is_right(field: Field, text: str) -> bool:
+    try:
+        value = field.parse(text)
+    except ValueError:
+        return False
+    return -1 <= value <= field.high

@@ -324,6 +324,14 @@ def test_lines_with_another_number_of_fields_than_the_first_are_wrong(log, first
     assert dict(workload.set_aside) == {"bad line": 2}
 
 
+def test_a_wrong_line_does_not_say_how_many_fields_there_are(log):
+    """The first right one does; else all others would be wrong."""
+    text = f"{with_field(8, '1.5')} 7\n{with_field(1, '2')}\n{with_field(1, '3')}\n"
+    workload = logs.read(log("a.swf", text), skip_bad_lines=True)
+    assert workload.job_id.tolist() == ["2", "3"]
+    assert dict(workload.set_aside) == {"bad line": 1}
+
+
 LINE = "1 0 0 10 {0} -1 -1 {0} 60 -1 1 1 1 1 1 1 -1 -1\n"
 
 

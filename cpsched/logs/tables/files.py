@@ -255,7 +255,9 @@ class _CsvReader:
             end = match.end() if match else piece.index(b"\n", at) + 1
             record = piece[at:end]
             if match is None:
-                self._reject(line, record, "',' expected after '\"'")
+                returns = b"\r" in record.rstrip(b"\r\n")
+                why = "a carriage return needs quotes" if returns else "',' expected after '\"'"
+                self._reject(line, record, why)
             elif record.strip(b"\r\n") and self._is_text(line, record):
                 records.append(record)
                 lines.append(line)
