@@ -155,10 +155,10 @@ def _generate_command(generator: Generator) -> Any:
         "force": (Force, False),
         "as_json": (AsJson, False),
     }
-    for one in describe(generator.options):
-        kind: Any = one.kind
-        flag = typer.Option("--" + one.name.replace("_", "-"), help=one.doc)
-        options[one.name] = Annotated[kind, flag], one.default
+    for declared in describe(generator.options):
+        kind: Any = declared.kind
+        flag = typer.Option("--" + declared.name.replace("_", "-"), help=declared.doc)
+        options[declared.name] = Annotated[kind, flag], declared.default
     parameters = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
         for name, (kind, default) in options.items()

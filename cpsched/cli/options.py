@@ -14,6 +14,7 @@ import typer
 from cpsched.errors import ConfigError
 from cpsched.simulation.settings import RULES as SETTINGS
 from cpsched.simulation.settings import Settings, SettingSpec, option_of
+from cpsched.util.atomic_files import check_new_file
 from cpsched.util.model_files import with_models
 
 if TYPE_CHECKING:
@@ -74,6 +75,8 @@ InputFormat = Annotated[
 SkipBadLines = Annotated[
     bool, option(LOG, "--skip-bad-lines", help="Skip and count invalid lines.")
 ]
+_REJECTS = "CSV file of the invalid lines, to write."
+Rejects = Annotated[Path | None, option(LOG, "--rejects", help=_REJECTS, metavar="FILE")]
 First = Annotated[
     int | None, option(LOG, "--first", help="Only the first N jobs.", min=1, metavar="N")
 ]
@@ -168,15 +171,21 @@ class Log(Part, Reading):
     """Arguments and options: a log, or a part of it."""
 
     workload: WorkloadFile
+    rejects: Rejects = None
 
     def read(self) -> Workload:
         """Read the log, and cut it."""
         from cpsched import logs
         from cpsched.cli.progress import reading
 
+        if self.rejects is not None:
+            check_new_file(self.rejects, overwrite=True, key="--rejects")
         with reading(self.workload):
             workload = logs.read(
-                self.workload, format=self.format, skip_bad_lines=self.skip_bad_lines
+                self.workload,
+                format=self.format,
+                skip_bad_lines=self.skip_bad_lines,
+                rejects=self.rejects,
             )
         cut = workload.select(
             first=self.first,

@@ -66,7 +66,7 @@ def command(
     The controller's lag from a decision to a start is taken from jobs that start at once.
     """
     from cpsched.forecast import why_in_log
-    from cpsched.logs.sacct.reasons import reasons_of
+    from cpsched.logs.sacct.records import reasons_of
     from cpsched.study.validation.downtime import downtime_sentence, downtimes
     from cpsched.study.validation.files import write_files
     from cpsched.study.validation.validate import validate

@@ -1,26 +1,74 @@
 """
 Job logs: read any registered format into a workload, write workloads.
 
-:func:`read` recognises a file by what is in it. Formats are registered under ``cpsched.logs``
-(see :class:`cpsched.logs.format.LogFormat`) and imported when they are needed.
+:func:`read` recognises a file by what is in it. Formats are registered under
+``cpsched.log_formats`` (see :class:`LogFormat`) and imported when they are needed.
 """
 
 from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from cpsched.errors import ConfigError, TraceError
 from cpsched.util import registry
 from cpsched.util.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from os import PathLike
 
-    from cpsched.logs.format import LogFormat
+    from cpsched.logs.rejects import RejectedRows
     from cpsched.model.workload import Workload
+
+
+class LogFormat(Protocol):
+    """
+    A format of job logs; registered by name under ``cpsched.log_formats``.
+
+    Attributes
+    ----------
+    name
+        What it is registered and asked for as.
+    summary
+        One line for lists of formats.
+    suffixes
+        File name endings (with the dot, without ``.gz``) which mean this format where the
+        content does not tell, and when writing.
+    write
+        Writes a workload to a file, complete or not at all, and returns what the format has no
+        place for; raises :class:`~cpsched.errors.TraceError` if it cannot. None where the format
+        cannot be written.
+    """
+
+    name: str
+    summary: str
+    suffixes: tuple[str, ...]
+    write: Callable[[Workload, Path], Sequence[str] | None] | None
+
+    def matches(self, path: Path, head: bytes) -> bool:
+        """
+        Tell whether a file is of this format, by its first (unpacked) bytes.
+
+        ``head`` may end in the middle of a line. Formats must not overlap.
+        """
+        ...
+
+    def read(self, path: Path, rejected: RejectedRows) -> Workload:
+        """
+        Read a log.
+
+        Nothing is dropped or mended silently: rows which are not jobs (never ran, ...) are
+        counted in the workload's ``set_aside``. Rows that cannot be read go into ``rejected``, and
+        their number into ``set_aside`` as ``bad line``.
+
+        Raises
+        ------
+        TraceError
+            If the file cannot be read, is cut off, or holds no job at all.
+        """
+        ...
 
 
 def read(
@@ -28,6 +76,7 @@ def read(
     *,
     format: str | None = None,  # noqa: A002
     skip_bad_lines: bool = False,
+    rejects: str | PathLike[str] | None = None,
 ) -> Workload:
     """
     Read a job log.
@@ -40,7 +89,10 @@ def read(
         Name of a registered format; recognised from the content where None.
     skip_bad_lines
         Skip invalid lines and count them in ``set_aside`` (as ``bad line``) instead of stopping
-        at the first one.
+        with the first one.
+    rejects
+        CSV file to write, with a row for each invalid line: ``line``, ``field``, ``value``,
+        ``reason`` and ``text``. It is written whether invalid lines are skipped or not.
 
     Raises
     ------
@@ -50,22 +102,29 @@ def read(
     UnknownNameError
         If no format has that name.
     """
+    from cpsched.logs.rejects import RejectedRows
+
     path = Path(path)
+    if rejects is not None and Path(rejects).resolve() == path.resolve():
+        raise TraceError("is the log itself; choose another file for its rejected rows", file=path)
     reader: LogFormat = registry.load("log_formats", format or detect(path))
+    rejected = RejectedRows(listed=rejects is not None)
     try:
-        return reader.read(path, skip_bad_lines=skip_bad_lines)
-    except TraceError as error:
-        if skip_bad_lines:
+        workload = reader.read(path, rejected)
+    except TraceError:
+        if rejected.first is None or skip_bad_lines:
             raise
-        raise _with_count(reader, path, error) from None
+        raise rejected.first from None
+    finally:
+        if rejects is not None:
+            rejected.write(path, Path(rejects))
+    if rejected.first is not None and not skip_bad_lines:
+        raise _with_count(rejected.first, rejected.count)
+    return workload
 
 
-def _with_count(reader: LogFormat, path: Path, error: TraceError) -> TraceError:
+def _with_count(error: TraceError, number: int) -> TraceError:
     """Return the error of a log's first invalid line with how many there are, and a way on."""
-    try:
-        number = dict(reader.read(path, skip_bad_lines=True).set_aside)["bad line"]
-    except (TraceError, KeyError):
-        return error
     what = "it" if number == 1 else f"the {counted(number, 'bad line')}"
     return TraceError(
         f"{error.reason}; --skip-bad-lines goes on without {what}",

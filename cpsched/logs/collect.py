@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cpsched.logs.checks import LogTooLargeError, no_jobs, too_many_rows
-from cpsched.logs.limits import MAX_ID, MAX_KINDS, MAX_ROWS
-from cpsched.logs.text import title
+from cpsched.logs.rejects import BAD_LINE, EXAMPLES, excluded_rows
+from cpsched.logs.text import MAX_ID, MAX_KINDS, check_num_rows, title
 from cpsched.model.workload import LABEL_COLUMNS, SET_ASIDE, Labels, Workload
 from cpsched.util.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from cpsched.errors import TraceError
+    from cpsched.logs.rejects import RejectedRows
     from cpsched.logs.text import FilePosition
     from cpsched.util.types import IntArray
 
@@ -81,8 +81,6 @@ _OF_REQUEST = (
     *("units", "nodes_min", "nodes_max", "contiguous", "exclusive"),
     *("segment", "max_switches", "switch_wait"),
 )
-#: How many of the rows set aside for one reason are named.
-_EXAMPLES = 3
 
 
 class NotAJobError(Exception):
@@ -92,7 +90,7 @@ class NotAJobError(Exception):
     Parameters
     ----------
     reason
-        Why it is set aside.
+        Why it is excluded.
     core_seconds
         What it held, or asks for if it waits; 0 where the log does not say. Of a row that stands
         for many jobs (tasks of an array), what each of them has.
@@ -105,8 +103,8 @@ class NotAJobError(Exception):
 
 
 @dataclass(slots=True)
-class _Aside:
-    """Rows set aside for one reason."""
+class _Excluded:
+    """Rows that are excluded for one reason."""
 
     count: int = 0
     jobs: int = 0
@@ -126,6 +124,28 @@ class _Aside:
         return "; ".join(parts)
 
 
+class JobShares:
+    """Counts what some jobs of a log have, for its notes: in jobs and in core-hours."""
+
+    def __init__(self) -> None:
+        self._jobs: Counter[str] = Counter()
+        self._core_seconds: Counter[str] = Counter()
+
+    def add(self, names: Iterable[str], core_seconds: int) -> None:
+        """Count a job for all that it has."""
+        for name in {"", *names}:
+            self._jobs[name] += 1
+            self._core_seconds[name] += core_seconds
+
+    def texts(self) -> Iterator[str]:
+        """Yield a line for each, those of most jobs first."""
+        all_jobs, all_seconds = self._jobs.pop("", 0), max(self._core_seconds[""], 1)
+        for name, jobs in sorted(self._jobs.items(), key=lambda item: (-item[1], item[0])):
+            hours = 100 * self._core_seconds[name] / all_seconds
+            share = 100 * jobs / all_jobs
+            yield f"{name}: {share:.1f} % of the jobs, {hours:.1f} % of the core-hours"
+
+
 class JobCollector:
     """
     Gathers jobs, counts rows that are not jobs, and makes the workload.
@@ -133,9 +153,9 @@ class JobCollector:
     Columns are kept as plain numbers and shared strings, so that a million jobs fit in memory.
     """
 
-    def __init__(self, path: Path, *, skip_bad_lines: bool) -> None:
+    def __init__(self, path: Path, rejected: RejectedRows) -> None:
         self._path = path
-        self._skip = skip_bad_lines
+        self._rejected = rejected
         self._ids: dict[str, int] = {}
         self._columns: dict[str, Any] = {
             **{name: array("q") for name in (*_TIMES, *_NUMBERS)},
@@ -146,7 +166,7 @@ class JobCollector:
         self._requests: dict[ResourceRequest, int] = {}
         self._request_of = array("q")
         self._kinds: set[str] = set()
-        self._asides: dict[str, _Aside] = {}
+        self._excluded: dict[str, _Excluded] = {}
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -193,8 +213,7 @@ class JobCollector:
             raise position.error("is in the log already", "job id", job.job_id)
         if len(job.job_id) > MAX_ID:
             raise position.error(f"must have at most {MAX_ID} characters", "job id", job.job_id)
-        if len(self._ids) >= MAX_ROWS:
-            raise too_many_rows(self._path, MAX_ROWS)
+        check_num_rows(len(self._ids) + 1, self._path)
         self._request_of.append(self._request_code(job, position))
         self._ids[job.job_id] = len(self._ids)
         for append, value in zip(self._appends, self._values(job), strict=True):
@@ -222,9 +241,7 @@ class JobCollector:
             code = self._requests[job.resources] = len(self._requests)
         return code
 
-    def set_aside(
-        self, reason: str, example: str = "", core_seconds: int = 0, jobs: int = 1
-    ) -> None:
+    def exclude(self, reason: str, example: str = "", core_seconds: int = 0, jobs: int = 1) -> None:
         """
         Count a row which is not a job; the first ones are named in the header.
 
@@ -235,18 +252,12 @@ class JobCollector:
         jobs
             How many jobs the row stands for.
         """
-        aside = self._asides.setdefault(reason, _Aside())
-        aside.count += 1
-        aside.jobs += jobs
-        aside.core_seconds += core_seconds * jobs
-        if example and len(aside.examples) < _EXAMPLES:
-            aside.examples.append(example)
-
-    def bad(self, error: TraceError) -> None:
-        """Count an invalid row, or raise its error; too large a log is always an error."""
-        if not self._skip or isinstance(error, LogTooLargeError):
-            raise error
-        self.set_aside("bad line", "" if error.line is None else f"line {error.line}")
+        excluded = self._excluded.setdefault(reason, _Excluded())
+        excluded.count += 1
+        excluded.jobs += jobs
+        excluded.core_seconds += core_seconds * jobs
+        if example and len(excluded.examples) < EXAMPLES:
+            excluded.examples.append(example)
 
     def _check_request(self, request: ResourceRequest, position: FilePosition) -> None:
         """Raise for amounts that are wrong together, or one kind of resource too many."""
@@ -275,7 +286,7 @@ class JobCollector:
         Parameters
         ----------
         header
-            The log's metadata. What was set aside follows it, with core-hours and examples.
+            The log's metadata. The excluded rows follow it, with core-hours and examples.
         columns
             Columns of the workload that no job has, in the order in which jobs were added.
 
@@ -284,13 +295,15 @@ class JobCollector:
         TraceError
             If there is not a job.
         """
-        set_aside = tuple(sorted((reason, aside.count) for reason, aside in self._asides.items()))
-        if not self._ids:
-            raise no_jobs(self._path, set_aside)
-        asides = [
+        by_reason = dict(self._excluded)
+        if count := self._rejected.count:
+            by_reason[BAD_LINE] = _Excluded(count, count, 0, self._rejected.examples)
+        counts = sorted((reason, excluded.count) for reason, excluded in by_reason.items())
+        excluded_counts = excluded_rows(self._path, len(self), counts)
+        details = [
             (SET_ASIDE, f"{reason}: {text}")
-            for reason, aside in sorted(self._asides.items())
-            if (text := aside.text())
+            for reason, excluded in sorted(by_reason.items())
+            if (text := excluded.text())
         ]
         numbers = {name: np.frombuffer(self._columns[name], dtype=np.int64) for name in _NUMBERS}
         times = {name: np.frombuffer(self._columns[name], dtype=np.int64) for name in _TIMES}
@@ -314,8 +327,8 @@ class JobCollector:
             constraint=Labels(constraints.codes[request_of], constraints.values).take(
                 np.arange(len(self))
             ),
-            header=[*header, *asides],
-            set_aside=set_aside,
+            header=[*header, *details],
+            set_aside=excluded_counts,
             **times,
             **numbers,
             **{name: self._columns[name].labels() for name in _LABELS},

@@ -20,30 +20,44 @@ name what the header says twice or wrongly.
 
 Rows without a run time (``never ran``) or without processors (``no processors``) and the lines
 that repeat a checkpointed job's pieces (status 2, 3, 4: ``partial execution``; the job has its
-own line with status 0 or 1) are set aside and counted.
+own line with status 0 or 1) are excluded and counted.
+
+The format is that of the Parallel Workloads Archive, version 2.2: Feitelson et al., "The
+Standard Workload Format", www.cs.huji.ac.il/labs/parallel/workload/swf.html.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cpsched.errors import TraceError
-from cpsched.logs.checks import RowChecks, repeated
-from cpsched.logs.swf_lines import FIELDS, TABLE_FIELDS, SwfLines, read_lines
-from cpsched.logs.text import title
+from cpsched.logs.rejects import RowChecks, repeated
+from cpsched.logs.text import (
+    MAX_COLUMNS,
+    FilePosition,
+    check_comments,
+    check_num_rows,
+    chunks,
+    decode,
+    title,
+)
 from cpsched.model.distinct import by_appearance
 from cpsched.model.workload import Labels, Workload, names_of
-from cpsched.util.types import MAX_AMOUNT, MAX_TIME, MISSING, Status
+from cpsched.util.quantities import integer
+from cpsched.util.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED, Status
 from cpsched.util.words import brief, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from cpsched.logs.rejects import RejectedRows
     from cpsched.util.types import BoolArray, IntArray
 
 _COMMENT = re.compile(r"([A-Z]\w*):(?:\s+(.*))?", re.DOTALL)
@@ -52,6 +66,80 @@ _PARTIAL = (2, 3, 4)
 #: Keys of the header that have one value.
 _ONCE = ("MaxJobs", "MaxRecords", "MaxProcs", "MaxNodes", "MaxRuntime", "StartTime", "TimeZone")
 _NUMBERS_LINE = re.compile(rb"\s*-?[0-9]+(?:[ \t]+-?[0-9.]+){9,}\s*")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
+_BLANK_SEPARATED = {"delimiter": " ", "quote_char": False}
+_BLANKS = bytes.maketrans(b"\t\r\v\f", b"    ")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """
+    One of the 18 fields.
+
+    Attributes
+    ----------
+    high
+        The largest value believed.
+    measured
+        Whether it may have a fraction, which is dropped: nothing is made of the field.
+    time
+        Whether it may have a fraction, which is rounded to whole seconds.
+    needed
+        Whether it may not be ``nan``, which elsewhere is read as -1, for unknown.
+    """
+
+    name: str
+    high: int
+    measured: bool = False
+    time: bool = False
+    needed: bool = False
+
+    def may_be(self, values: IntArray) -> BoolArray:
+        """Tell which numbers the field may have."""
+        allowed: BoolArray = ((values >= 0) | (values == -1)) & (values <= self.high)
+        return allowed
+
+    def parse(self, text: str) -> int:
+        """
+        Read what is no plain whole number.
+
+        Raises
+        ------
+        ValueError
+            If it is none that the field may have.
+        """
+        if not self.needed and text.lower() == "nan":
+            return -1
+        if not (self.measured or (self.time and "." in text)):
+            return integer(text)
+        if not _NUMBER.fullmatch(text):
+            raise ValueError("is not a number")
+        value = min(float(text), 2.0 * self.high)
+        return round(value) if value >= 0 or value == -1 else -2
+
+
+FIELDS: tuple[Field, ...] = (
+    Field("1 (job number)", MAX_AMOUNT, needed=True),
+    Field("2 (submit time)", MAX_TIME, time=True, needed=True),
+    Field("3 (wait time)", MAX_TIME, time=True),
+    Field("4 (run time)", MAX_TIME, time=True, needed=True),
+    Field("5 (allocated processors)", UNBOUNDED),
+    Field("6 (average CPU time)", MAX_TIME, measured=True),
+    Field("7 (used memory)", MAX_AMOUNT, measured=True),
+    Field("8 (requested processors)", UNBOUNDED),
+    Field("9 (requested time)", MAX_TIME, time=True),
+    Field("10 (requested memory)", MAX_AMOUNT),
+    Field("11 (status)", 5),
+    Field("12 (user)", MAX_AMOUNT),
+    Field("13 (group)", MAX_AMOUNT),
+    Field("14 (executable)", MAX_AMOUNT),
+    Field("15 (queue)", MAX_AMOUNT),
+    Field("16 (partition)", MAX_AMOUNT),
+    Field("17 (preceding job)", MAX_AMOUNT),
+    Field("18 (think time)", MAX_TIME),
+)
+#: Columns of the table, as indices into ``FIELDS``: all that a workload has a place for.
+TABLE_FIELDS = (0, 1, 2, 3, 4, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 
 
 class Swf:
@@ -66,18 +154,16 @@ class Swf:
         start = head.lstrip()
         return start.startswith(b";") or bool(_NUMBERS_LINE.fullmatch(start.split(b"\n", 1)[0]))
 
-    def read(self, path: Path, *, skip_bad_lines: bool = False) -> Workload:
+    def read(self, path: Path, rejected: RejectedRows) -> Workload:
         """
         Read a log.
 
         Raises
         ------
         TraceError
-            At the first invalid line (unless ``skip_bad_lines``), and if the file
-            cannot be read or holds no job.
+            If the file cannot be read or holds no job.
         """
-        lines = read_lines(path, skip_bad_lines=skip_bad_lines)
-        return _workload(path, lines, skip_bad_lines=skip_bad_lines)
+        return _workload(path, SwfLines(path, rejected), rejected)
 
     def write(self, workload: Workload, path: Path) -> list[str]:
         """Write a workload; return what SWF cannot hold, see :mod:`cpsched.logs.swf_write`."""
@@ -89,7 +175,7 @@ class Swf:
 SWF = Swf()
 
 
-def _workload(path: Path, lines: SwfLines, *, skip_bad_lines: bool) -> Workload:
+def _workload(path: Path, lines: SwfLines, rejected: RejectedRows) -> Workload:
     # ``Key: text`` comments are pairs; other comments (continued text) have the key ''.
     matches = [(comment, _COMMENT.fullmatch(comment)) for comment in lines.comments]
     header = tuple(
@@ -102,12 +188,11 @@ def _workload(path: Path, lines: SwfLines, *, skip_bad_lines: bool) -> Workload:
     partial = np.isin(field[11], _PARTIAL)
     never_ran = ~partial & (field[4] < 0)
     nowhere = ~partial & ~never_ran & (processors <= 0)
-    checks = _check(field, processors, job=~(partial | never_ran | nowhere), partial=partial)
-    rows, set_aside = checks.settle(
+    checks = RowChecks(len(processors), rejected)
+    _check(checks, field, processors, job=~(partial | never_ran | nowhere), partial=partial)
+    checks.reject(lambda row: FilePosition(path, int(lines.line[row])))
+    rows, excluded = checks.jobs(
         path,
-        lines.line,
-        skip_bad_lines=skip_bad_lines,
-        bad_lines=lines.bad,
         never_ran=never_ran,
         no_processors=nowhere,
         partial_execution=partial,
@@ -137,7 +222,7 @@ def _workload(path: Path, lines: SwfLines, *, skip_bad_lines: bool) -> Workload:
         queue=_labels(jobs[15], names_of(header, "Queue")),
         partition=_labels(jobs[16], names_of(header, "Partition")),
         header=header,
-        set_aside=set_aside,
+        set_aside=excluded,
     )
 
 
@@ -176,10 +261,14 @@ def _number(text: str | None) -> int | None:
 
 
 def _check(
-    field: dict[int, IntArray], processors: IntArray, *, job: BoolArray, partial: BoolArray
-) -> RowChecks:
+    checks: RowChecks,
+    field: dict[int, IntArray],
+    processors: IntArray,
+    *,
+    job: BoolArray,
+    partial: BoolArray,
+) -> None:
     """Find what no single number gives away."""
-    checks = RowChecks(len(job))
 
     def fail(wrong: BoolArray, number: int, message: str) -> None:
         checks.fail(wrong, message, FIELDS[number - 1].name, field[number])
@@ -192,7 +281,6 @@ def _check(
     fail(job & (field[9] == 0), 9, "must be at least 1, or -1 for unknown")
     too_much = field[10] > MAX_AMOUNT // np.maximum(processors, 1)
     fail(job & too_much, 10, f"times the processors, this must be at most {MAX_AMOUNT} KB")
-    return checks
 
 
 def _epoch(path: Path, header: tuple[tuple[str, str], ...]) -> int | None:
@@ -217,3 +305,190 @@ def _labels(values: IntArray, names: Mapping[str, str] = MappingProxyType({})) -
     codes[known], first = by_appearance(values[known])
     numbers = map(str, values[known[first]].tolist())
     return Labels(codes, tuple(names.get(number, number) for number in numbers))
+
+
+# -- lines --------------------------------------------------------------------------------------
+
+
+class SwfLines:
+    """
+    A file's job lines, gathered piece by piece.
+
+    Lines are rejected that do not have 18 fields (or as many as the first one), or a field of which
+    is no number, has a fraction where none can be, is negative other than -1, or beyond belief.
+
+    Attributes
+    ----------
+    comments
+        Text of the comment lines, without the semicolon.
+    rounded
+        Number of lines with a time that has a fraction.
+    """
+
+    def __init__(self, path: Path, rejected: RejectedRows) -> None:
+        self.comments: list[str] = []
+        self.rounded = 0
+        self._path = path
+        self._rejected = rejected
+        self._tables = [np.empty((0, len(TABLE_FIELDS)), dtype=np.int64)]
+        self._lines = [np.empty(0, dtype=np.int64)]
+        self._comment_bytes = 0
+        self._num_rows = 0
+        #: Fields of each line, as the first one has them; 0 until it is read.
+        self._width = 0
+        for first, piece in chunks(path):
+            self._take(first, piece)
+
+    @cached_property
+    def table(self) -> IntArray:
+        """The fields kept, shape ``(rows, len(TABLE_FIELDS))``; -1 is unknown, as in the file."""
+        return np.concatenate(self._tables)
+
+    @cached_property
+    def line(self) -> IntArray:
+        """Number of each row's line, from 1, shape ``(rows,)``."""
+        return np.concatenate(self._lines)
+
+    @property
+    def surplus(self) -> int:
+        """Fields of each line behind the 18 of the format, which are not read."""
+        return max(0, self._width - len(FIELDS))
+
+    def _take(self, first: int, piece: bytes) -> None:
+        """Read lines, the first of which has the given number."""
+        start = 0
+        while start < len(piece):
+            end = piece.index(b"\n", start) + 1
+            if not self._is_comment(piece[start:end].strip()):
+                break
+            first, start = first + 1, end
+        piece = piece[start:]
+        numbers = np.arange(first, first + piece.count(b"\n"), dtype=np.int64)
+        if b";" in piece or b"\0" in piece or not piece.isascii():
+            numbers, piece = self._job_lines(first, piece)
+        piece = _single_spaced(piece)
+        # Arrow passes blank lines over.
+        ends = np.flatnonzero(np.frombuffer(piece, dtype=np.uint8) == ord("\n"))
+        numbers = numbers[np.diff(ends, prepend=-1) > 1]
+        if not len(numbers):
+            return
+        self._width = self._width or _width_of(piece)
+        columns = _plain_columns(piece, self._width)
+        if columns is None:
+            columns, numbers = self._checked_columns(piece, numbers)
+        self._tables.append(np.stack([columns[index] for index in TABLE_FIELDS], axis=1))
+        self._lines.append(numbers)
+        self._num_rows += len(numbers)
+        check_num_rows(self._num_rows, self._path)
+
+    def _job_lines(self, first: int, piece: bytes) -> tuple[IntArray, bytes]:
+        """Return the lines that are neither blank nor comments, and their numbers."""
+        numbers, lines = [], []
+        for number, raw in enumerate(piece[:-1].split(b"\n"), start=first):
+            if self._is_comment(raw.strip()):
+                continue
+            try:
+                decode(raw, FilePosition(self._path, number))
+            except TraceError as error:
+                self._rejected.add(error)
+                continue
+            numbers.append(number)
+            lines.append(raw + b"\n")
+        return np.array(numbers, dtype=np.int64), b"".join(lines)
+
+    def _is_comment(self, raw: bytes) -> bool:
+        """Keep a comment; False if the line is none and not blank either."""
+        if raw and not raw.startswith(b";"):
+            return False
+        try:
+            text = raw.decode("utf-8")
+        except UnicodeDecodeError:
+            # Old logs have names and places in Latin-1, and no comment is worth a log.
+            text = raw.decode("latin-1")
+        text = text.replace("\0", " ").lstrip(";").strip()
+        self.comments.extend([text] if text else [])
+        self._comment_bytes += len(raw)
+        check_comments(self._comment_bytes, self._path)
+        return True
+
+    def _checked_columns(self, piece: bytes, numbers: IntArray) -> tuple[list[IntArray], IntArray]:
+        """Return the fields of the lines that are right, and the numbers of these lines."""
+        import pyarrow.compute as pc
+
+        from cpsched.logs.columns import parsed, rows_of, values_of
+
+        width = self._width or len(FIELDS)
+
+        def reject(line: int, number: int, _: str) -> None:
+            why = f"{width} fields are expected, here are {number}"
+            self._rejected.add(TraceError(why, file=self._path, line=line))
+
+        names = [str(number) for number in range(1, width + 1)]
+        texts, numbers = rows_of(piece, numbers, names, reject, **_BLANK_SEPARATED)
+        checks = RowChecks(len(numbers), self._rejected)
+        columns = []
+        rounded = np.zeros(len(numbers), dtype=np.bool_)
+        for field, cells in zip(FIELDS, texts.columns, strict=False):
+            values, _, wrong = parsed(cells, field.parse)
+            what = "a number" if field.measured else "a whole number"
+            checks.fail(wrong, f"is not {what}", field.name, cells)
+            right = f"must be from 0 to {field.high}, or -1 for unknown"
+            checks.fail(~field.may_be(values), right, field.name, cells)
+            if field.time:
+                rounded |= values_of(pc.match_substring(cells, "."))
+            columns.append(values)
+        checks.reject(lambda row: FilePosition(self._path, int(numbers[row])))
+        self.rounded += int(np.count_nonzero(rounded & checks.good))
+        return [column[checks.good] for column in columns], numbers[checks.good]
+
+
+def _plain_columns(piece: bytes, width: int) -> list[IntArray] | None:
+    """Return the fields of lines that are right and of whole numbers; None if not all are."""
+    # Not before they are needed: importing takes a while.
+    import pyarrow as pa
+    from pyarrow.csv import ParseOptions
+
+    from cpsched.logs.columns import typed_rows
+    from cpsched.util.arrow import plain
+
+    # Arrow takes hexadecimal numbers for whole ones, too.
+    if not width or b"x" in piece or b"X" in piece:
+        return None
+    types = [pa.float64() if field.measured else pa.int64() for field in FIELDS]
+    types += [pa.string()] * (width - len(FIELDS))
+    named = {str(number): kind for number, kind in enumerate(types, 1)}
+    try:
+        table = typed_rows(piece, named, ParseOptions(**_BLANK_SEPARATED))
+        columns = [
+            plain(column.cast(pa.int64(), safe=False).combine_chunks())
+            for column in table.columns[: len(FIELDS)]
+        ]
+    except pa.ArrowInvalid:
+        return None
+    right = all(field.may_be(column).all() for field, column in zip(FIELDS, columns, strict=True))
+    return columns if right else None
+
+
+def _single_spaced(piece: bytes) -> bytes:
+    """Return lines with one space between their words, and none around them."""
+    piece = piece.translate(_BLANKS)
+    while b"  " in piece:
+        piece = piece.replace(b"   ", b" ").replace(b"  ", b" ")
+    return piece.replace(b" \n", b"\n").replace(b"\n ", b"\n").removeprefix(b" ")
+
+
+def _width_of(piece: bytes) -> int:
+    """Return how many fields the first line has that is right, 0 if none is."""
+    for line in piece.decode().splitlines():
+        values = line.split(" ")
+        if len(values) >= len(FIELDS) and all(map(_is_right, FIELDS, values)):
+            return min(len(values), MAX_COLUMNS)
+    return 0
+
+
+def _is_right(field: Field, text: str) -> bool:
+    try:
+        value = field.parse(text)
+    except ValueError:
+        return False
+    return -1 <= value <= field.high

@@ -1,23 +1,47 @@
-"""What every log reader needs of text: files, lines, and where something is."""
+"""
+What every reader of logs needs: files, lines, positions in them, and limits on their size.
+
+The limits are far above real logs; a small file must not exhaust memory or time. Job ids lie in an
+array of fixed width and amounts in a table of all jobs and resource types, so one long id, or a new
+resource type in every job, would cost as much in every row.
+"""
 
 from __future__ import annotations
 
 import gzip
 import os
 import zlib
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
 
 from cpsched.errors import TraceError
-from cpsched.logs.limits import MAX_LINE, MAX_RATIO, MAX_UNPACKED, SMALL_UNPACKED
 from cpsched.util.atomic_files import replacing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Container, Iterator, Sequence
 
 T = TypeVar("T")
+
+#: Jobs (or rows) of one log. Equal rows take no space in Parquet: such a file may have so many, or
+#: as many as it has bytes if that is more.
+MAX_ROWS = 100_000_000
+SMALL_ROWS = 10_000_000
+#: Characters of a job id.
+MAX_ID = 128
+#: Resource types of one log.
+MAX_KINDS = 64
+#: Columns of a table, fields of a line.
+MAX_COLUMNS = 1_000
+#: Bytes of one line, and of all comment lines together.
+MAX_LINE = 16 * 2**20
+MAX_COMMENTS = 16 * 2**20
+#: Bytes of one file, unpacked.
+MAX_UNPACKED = 64 * 2**30
+#: Of a packed file: so many times its size, or the second number of bytes if that is more.
+MAX_RATIO = 100
+SMALL_UNPACKED = 2**27
 
 #: Bytes of whole lines handed on at once.
 CHUNK = 4 * 2**20
@@ -55,6 +79,38 @@ class FilePosition:
             return reader(value)
         except ValueError as error:
             raise self.error(str(error), field, value) from None
+
+
+class LogTooLargeError(TraceError):
+    """A log that is beyond a limit as a whole; skipping bad lines does not help."""
+
+
+def check_num_rows(number: int, path: Path, limit: int | None = None) -> None:
+    """Raise for a log with more jobs than are read."""
+    limit = MAX_ROWS if limit is None else limit
+    if number > limit:
+        raise LogTooLargeError(f"holds more than {limit} jobs; cut it into parts", file=path)
+
+
+def check_comments(size: int, path: Path, line: int | None = None) -> None:
+    """Raise for a log with more bytes of comments than are read."""
+    if size > MAX_COMMENTS:
+        raise LogTooLargeError(
+            f"holds more than {MAX_COMMENTS} bytes of comments", file=path, line=line
+        )
+
+
+def check_header(names: Sequence[str], position: FilePosition) -> None:
+    """Raise for too many columns, a name that is there twice, or one that is not printable."""
+    if len(names) > MAX_COLUMNS:
+        raise position.error(f"the header has {len(names)} columns; at most {MAX_COLUMNS} are read")
+    seen: set[str] = set()
+    for name in names:
+        if not name.isprintable():
+            raise position.error(f"a column has the name {name!a:.60}, which is not text")
+        if name in seen:
+            raise position.error("the header has this column twice", name or "''")
+        seen.add(name)
 
 
 @contextmanager
@@ -136,6 +192,16 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
         for number, raw in enumerate(piece[:-1].split(b"\n"), start=first):
             if raw.strip():
                 yield number, raw
+
+
+def texts_of(path: Path, numbers: Container[int]) -> dict[int, str]:
+    """Return the text of some lines of a file by number, as far as it can be read."""
+    texts = {}
+    with suppress(TraceError):
+        for number, raw in lines(path):
+            if number in numbers:
+                texts[number] = raw.decode("utf-8", "replace")
+    return texts
 
 
 def decode(raw: bytes, position: FilePosition) -> str:

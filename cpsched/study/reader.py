@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from cpsched import logs
 from cpsched.errors import CpschedError, RunError
-from cpsched.logs.table_own import tables_of
+from cpsched.logs.tables.own import tables_of
 from cpsched.metrics.columns import (
     allocation_columns,
     jobs_in_parts,

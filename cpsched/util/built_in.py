@@ -63,7 +63,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
     },
     "log_formats": {
         "swf": "cpsched.logs.swf:SWF",
-        "table": "cpsched.logs.table:TABLE",
+        "table": "cpsched.logs.tables:TABLE",
         "pbs": "cpsched.logs.pbs.format:PBS",
         "sacct": "cpsched.logs.sacct.format:SACCT",
     },

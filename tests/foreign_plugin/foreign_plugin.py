@@ -94,7 +94,7 @@ class Plain:
     def matches(self, path, head):
         return head.startswith(b"plain\n")
 
-    def read(self, path, *, skip_bad_lines=False):
+    def read(self, path, rejected):
         try:
             rows = np.loadtxt(path, dtype=np.int64, skiprows=1, ndmin=2)
         except ValueError as error:

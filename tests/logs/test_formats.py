@@ -106,6 +106,19 @@ def test_importing_traces_imports_no_heavy_library():
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.parametrize("name", ["chunks.ext.csv", "minimal.csv", "a.parquet", "small.swf"])
+def test_reading_a_log_does_not_import_pandas(small_logs, tmp_path, name):
+    """It takes longer than reading most logs."""
+    path = small_logs / name
+    if name == "a.parquet":
+        path = tmp_path / name
+        logs.write(logs.read(small_logs / "minimal.csv"), path)
+    code = f"import sys; from cpsched import logs; logs.read({str(path)!r})"
+    code += "; print('pandas' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "False"
+
+
 EDITS = st.lists(
     st.tuples(
         st.floats(0, 1),

@@ -11,8 +11,7 @@ import pytest
 
 from cpsched import logs
 from cpsched.errors import TraceError
-from cpsched.logs import collect, swf_lines, table_files
-from cpsched.logs.limits import MAX_COMMENTS, MAX_ID, MAX_KINDS, SMALL_ROWS
+from cpsched.logs.text import MAX_COMMENTS, MAX_ID, MAX_KINDS, SMALL_ROWS
 
 HEADER = "job_id,submit,runtime,requested_time,cores"
 SWF = "{} 0 5 60 4 -1 -1 4 100 -1 1 1 1 1 1 1 -1 -1\n"
@@ -125,8 +124,7 @@ def test_packed_comments_without_end_are_refused(tmp_path, name, comment, job):
 
 def test_more_jobs_than_fit_are_refused_though_bad_lines_are_skipped(log, monkeypatch):
     """A log cut off silently would be another log."""
-    for module in (collect, swf_lines, table_files):
-        monkeypatch.setattr(module, "MAX_ROWS", 3)
+    monkeypatch.setattr("cpsched.logs.text.MAX_ROWS", 3)
     jobs = range(1, 5)
     swf = "".join(SWF.format(number) for number in jobs)
     table = f"{HEADER}\n" + "".join(f"{number},0,1,1,1\n" for number in jobs)
@@ -134,6 +132,18 @@ def test_more_jobs_than_fit_are_refused_though_bad_lines_are_skipped(log, monkey
     for name, text in (("a.swf", swf), ("a.csv", table), ("a.sacct", sacct)):
         with pytest.raises(TraceError, match="holds more than 3 jobs; cut it into parts"):
             logs.read(log(name, text), skip_bad_lines=True)
+
+
+def test_a_quote_that_ends_too_late_costs_its_own_line_alone(log, monkeypatch):
+    """Else all of a long log behind it would be one row."""
+    monkeypatch.setattr("cpsched.logs.tables.files.MAX_LINE", 1000)
+    jobs = "".join(f"{number},0,1,1,1\n" for number in range(200))
+    path = log("a.csv", f'{HEADER}\n"x,0,1,1,1\n{jobs}"y,0,1,1,1\n1000,0,1,1,1\n')
+    with pytest.raises(TraceError, match=r"a\.csv:2: is not a row of CSV"):
+        logs.read(path)
+    workload = logs.read(path, skip_bad_lines=True)
+    assert len(workload) == 200
+    assert dict(workload.set_aside) == {"bad line": 2}
 
 
 def test_a_long_name_without_quotes_takes_linear_time(log):

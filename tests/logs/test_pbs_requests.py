@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from cpsched import logs
 from cpsched.errors import TraceError
 from cpsched.logs.collect import NotAJobError
-from cpsched.logs.pbs.allocated import Allocated, allocated_of
-from cpsched.logs.pbs.request import request_of
+from cpsched.logs.pbs.request import Allocated, allocated_of, request_of
 from cpsched.logs.text import FilePosition
 from cpsched.util.types import MISSING, UNBOUNDED
 
@@ -99,7 +98,9 @@ def test_what_a_job_got_is_read(key, text, cores, nodes, counted):
 @pytest.mark.parametrize("text", ["c1", "c1/", "c1/x", "/0", "c1/3-1", "c1/0*x", "c1/0++c1/1"])
 def test_hosts_that_cannot_be_read_are_named(read, text):
     workload = read(record(R__ncpus=4, exec_host=text))
-    assert notes(workload) == ["exec_host is not modelled: 1 of 1 jobs (100.0 %)"]
+    assert notes(workload) == [
+        "not modelled: exec_host: 100.0 % of the jobs, 100.0 % of the core-hours"
+    ]
 
 
 def test_a_job_without_a_request_is_what_it_got(read):
@@ -109,8 +110,8 @@ def test_a_job_without_a_request_is_what_it_got(read):
     assert workload.nodes_min.tolist() == [2, 1]
     assert workload.nodes_max.tolist() == [2, UNBOUNDED]
     assert notes(workload) == [
-        "jobs that name no cores, so those of exec_host and their number of nodes are taken: 1 of 2"
-        " jobs (50.0 %)"
+        "jobs that name no cores, so those of exec_host and their number of nodes are taken: 50.0 %"
+        " of the jobs, 60.0 % of the core-hours"
     ]
 
 
@@ -139,8 +140,8 @@ def test_gpus_that_a_job_got_and_does_not_name_are_taken(read):
     workload = read(record(R__ncpus=4, exec_vnode="(g1:ncpus=4:ngpus=2)"))
     assert workload.request.tolist() == [[4, 2]]
     assert notes(workload) == [
-        "jobs that got gpus that they do not name, which are taken as asked for: 1 of 1 jobs"
-        " (100.0 %)"
+        "jobs that got gpus that they do not name, which are taken as asked for: 100.0 % of the"
+        " jobs, 100.0 % of the core-hours"
     ]
 
 
@@ -201,14 +202,14 @@ def test_every_key_that_is_not_modelled_is_named_with_its_jobs(read):
         record("4.srv", R__ncpus=1, resources_used__x=1),
     )
     assert notes(workload) == [
-        "Resource_List.cput is not modelled: 1 of 4 jobs (25.0 %)",
-        "Resource_List.place=group is not modelled: 1 of 4 jobs (25.0 %)",
-        "Resource_List.pmem is not modelled: 1 of 4 jobs (25.0 %)",
-        "Resource_List.software is not modelled: 1 of 4 jobs (25.0 %)",
-        "Resource_List.vmem is not modelled: 2 of 4 jobs (50.0 %)",
-        "account is not modelled: 1 of 4 jobs (25.0 %)",
-        "depend is not modelled: 1 of 4 jobs (25.0 %)",
-        "resources_used__x is not modelled: 1 of 4 jobs (25.0 %)",
+        "not modelled: Resource_List.vmem: 50.0 % of the jobs, 50.0 % of the core-hours",
+        "not modelled: Resource_List.cput: 25.0 % of the jobs, 25.0 % of the core-hours",
+        "not modelled: Resource_List.place=group: 25.0 % of the jobs, 25.0 % of the core-hours",
+        "not modelled: Resource_List.pmem: 25.0 % of the jobs, 25.0 % of the core-hours",
+        "not modelled: Resource_List.software: 25.0 % of the jobs, 25.0 % of the core-hours",
+        "not modelled: account: 25.0 % of the jobs, 25.0 % of the core-hours",
+        "not modelled: depend: 25.0 % of the jobs, 25.0 % of the core-hours",
+        "not modelled: resources_used__x: 25.0 % of the jobs, 25.0 % of the core-hours",
     ]
 
 
@@ -281,7 +282,8 @@ def test_a_number_that_is_used_again_is_another_job(read):
     assert workload.job_id.tolist() == ["1.srv", "1.srv#2"]
     assert workload.set_aside == (("repeated record", 1),)
     assert notes(workload) == [
-        "jobs that have the number of an earlier job, and are named id#2, id#3: 1 of 2 jobs (50.0 %)"
+        "jobs that have the number of an earlier job, and are named id#2, id#3: 50.0 % of the jobs,"
+        " 11.8 % of the core-hours"
     ]
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from cpsched import logs
 from cpsched.errors import TraceError
-from cpsched.logs.sacct.command import options
+from cpsched.logs.sacct.options import options
 from cpsched.util.types import MISSING, UNBOUNDED, DependencyType, Status
 
 pytestmark = pytest.mark.slow

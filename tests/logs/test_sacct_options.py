@@ -10,10 +10,20 @@ have are listed below with what the manual says of their values.
 import pytest
 
 from cpsched import logs
-from cpsched.logs.sacct import command
-from cpsched.logs.sacct.command import BEHIND_WRAP, not_modelled, options, options_of
-from cpsched.logs.sacct.option_table import OPTIONS, PROGRAMS, Takes, Use, named, tables
-from cpsched.logs.sacct.unread_columns import IRRELEVANT, READ
+from cpsched.logs.sacct.gaps import IRRELEVANT, READ
+from cpsched.logs.sacct.options import (
+    _TABLES,
+    BEHIND_WRAP,
+    OPTIONS,
+    PROGRAMS,
+    Takes,
+    Use,
+    named,
+    not_modelled,
+    options,
+    options_of,
+    tables,
+)
 
 #: What ``slurm_option_table_create`` of 22.05.8 gives to ``getopt_long``: letters of each command.
 LETTERS = {
@@ -231,4 +241,4 @@ def test_columns_are_read_or_have_a_reason():
 
 
 def test_tables_are_made_once():
-    assert set(command._TABLES) == set(PROGRAMS)
+    assert set(_TABLES) == set(PROGRAMS)

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from cpsched import logs
 from cpsched.errors import TraceError
-from cpsched.logs import swf_lines
-from cpsched.logs.swf_lines import read_lines
+from cpsched.logs import swf
+from cpsched.logs.rejects import RejectedRows
+from cpsched.logs.swf import SwfLines
 from cpsched.logs.text import chunks
 from cpsched.util.types import MISSING, UNBOUNDED, Status
 
@@ -230,7 +231,7 @@ def test_the_epoch_may_be_unknown_or_explained(log, text, epoch):
     assert logs.read(log("a.swf", f"; UnixStartTime: {text}\n{GOOD}\n")).epoch == epoch
 
 
-# -- the two readers of lines -------------------------------------------------------------------
+# -- lines of whole numbers, and all others ----------------------------------------------------
 
 NUMBERS = st.integers(-1, 50).map(str)
 ODD = st.one_of(
@@ -263,38 +264,36 @@ def line(draw):
     lines=st.lists(line(), max_size=12),
     end=st.sampled_from(["", "\n"]),
     newline=st.sampled_from(["\n", "\r\n"]),
-    skip=st.booleans(),
     size=st.sampled_from([60, 200, 10_000]),
 )
-def test_reading_in_bulk_and_line_by_line_is_the_same(
-    tmp_path_factory, lines, end, newline, skip, size
-):
+def test_whole_numbers_are_read_as_all_others(tmp_path_factory, lines, end, newline, size):
     path = tmp_path_factory.mktemp("swf") / "a.swf"
     path.write_bytes((newline.join(lines) + end).encode())
 
-    def outcome(bulk):
-        try:
-            read = read_lines(path, skip_bad_lines=skip, bulk=bulk)
-        except TraceError as error:
-            return str(error)
-        return read.table.tolist(), read.line.tolist(), read.comments, read.bad
+    def outcome():
+        rejected = RejectedRows(listed=True)
+        read = SwfLines(path, rejected)
+        wrong = [row[:2] for row in rejected.rows(path)]
+        return read.table.tolist(), read.line.tolist(), read.comments, wrong, str(rejected.first)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(swf_lines, "chunks", lambda file: chunks(file, size))
-        assert outcome(bulk=True) == outcome(bulk=False)
+        patch.setattr(swf, "chunks", lambda file: chunks(file, size))
+        plain = outcome()
+        patch.setattr(swf, "_plain_columns", lambda *_: None)
+        assert outcome() == plain
 
 
 @settings(max_examples=50)
 @given(st.lists(st.lists(NUMBERS, min_size=18, max_size=18), min_size=1, max_size=30))
 def test_plain_lines_are_read_in_bulk(tmp_path_factory, rows):
-    """Otherwise the test above would compare a reader with itself."""
+    """Otherwise the test above would compare one way with itself."""
     path = tmp_path_factory.mktemp("swf") / "a.swf"
     for row in rows:
         row[10] = "1"
     path.write_text("; Key: text\n" + "".join(" ".join(row) + "\n" for row in rows))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(swf_lines, "parse_line", None)
-        assert len(read_lines(path).table) == len(rows)
+        patch.setattr(SwfLines, "_checked_columns", None)
+        assert len(SwfLines(path, RejectedRows()).table) == len(rows)
 
 
 @pytest.mark.parametrize("bulk", [True, False])
@@ -323,6 +322,14 @@ def test_lines_with_another_number_of_fields_than_the_first_are_wrong(log, first
         logs.read(log("a.swf", text))
     workload = logs.read(log("a.swf", text), skip_bad_lines=True)
     assert dict(workload.set_aside) == {"bad line": 2}
+
+
+def test_a_wrong_line_does_not_say_how_many_fields_there_are(log):
+    """The first right one does; else all others would be wrong."""
+    text = f"{with_field(8, '1.5')} 7\n{with_field(1, '2')}\n{with_field(1, '3')}\n"
+    workload = logs.read(log("a.swf", text), skip_bad_lines=True)
+    assert workload.job_id.tolist() == ["2", "3"]
+    assert dict(workload.set_aside) == {"bad line": 1}
 
 
 LINE = "1 0 0 10 {0} -1 -1 {0} 60 -1 1 1 1 1 1 1 -1 -1\n"

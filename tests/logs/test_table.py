@@ -102,7 +102,8 @@ BAD_ROWS = {
     "b,0,1": "the header has 5 columns, here are 3",
     "b,0,1,1,9,": "the header has 5 columns, here are 6",
     '"b"x,0,1,1,9': "is not a row of CSV: ',' expected after '\"'",
-    "b\0,0,1,1,9": "holds a NUL byte; text is expected",
+    "b\rc,0,1,1,9": "is not a row of CSV: a carriage return needs quotes",
+    "b\0,0,1,1,9": "holds a NUL byte (byte 2); a text line is expected",
 }
 
 

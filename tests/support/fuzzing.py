@@ -5,6 +5,7 @@ The seeds are what the project's own writers and generators make, or what it shi
 reach deep code. The suite reads a few of each reader, ``benchmarks/fuzz.py`` very many.
 """
 
+import csv
 import gzip
 import io
 import json
@@ -323,11 +324,17 @@ def log(name, form, file, patterns, *modules, more=list):
 
     def read(folder):
         path = folder / file
-        logs.read(path, format=form, skip_bad_lines=path.stat().st_size % 2 == 0)
+        size, rejects = path.stat().st_size, folder / "rejected.csv"
+        try:
+            logs.read(path, format=form, skip_bad_lines=size % 2 == 0, rejects=rejects)
+        finally:
+            with rejects.open(newline="", encoding="utf-8") as written:
+                assert all(len(row) == 5 for row in csv.reader(written, strict=True))
+            rejects.unlink()
 
     return Reader(
         name=name, seeds=lambda: [*more(), *_of_files(file, *patterns)], read=read,
-        modules=("cpsched/logs/text.py", *modules),
+        modules=("cpsched/logs/text.py", "cpsched/logs/rejects.py", *modules),
     )  # fmt: skip
 
 
@@ -579,11 +586,11 @@ def _system_json():
     return [json.dumps(system_config(system)).encode()]
 
 
-_TABLE = ("cpsched/logs/table*.py",)
+_TABLE = ("cpsched/logs/tables/*.py", "cpsched/logs/columns.py")
 _CONFIG = "cpsched/slurm/config/"
 _DATA = "tests/data/traces/"
 READERS = (
-    log("SWF log", "swf", "log", (f"{_DATA}*.swf",), "cpsched/logs/swf.py", "cpsched/logs/swf_lines.py",
+    log("SWF log", "swf", "log", (f"{_DATA}*.swf",), "cpsched/logs/swf.py", "cpsched/logs/columns.py",
         more=lambda: [_written_log("log", "swf")]),
     log("PBS log", "pbs", "log", (f"{_DATA}*.acct",), "cpsched/logs/pbs/*.py"),
     log("sacct log", "sacct", "log", (f"{_DATA}slurm-17.sacct", f"{_DATA}slurm-22.sacct"),
@@ -617,7 +624,7 @@ READERS = (
         modules=("cpsched/study/reader.py", "cpsched/cli/verify_run.py", "cpsched/study/folder.py",
         "cpsched/verification/*.py")),
     one_file("batch script", "job.sh", lambda path: batch_script.read(path, submit=0), lambda: [_SCRIPT],
-        "cpsched/logs/sacct/batch_script.py", "cpsched/logs/sacct/command.py"),
+        "cpsched/logs/sacct/batch_script.py", "cpsched/logs/sacct/options.py"),
     Reader(name="specification", read=_build, seeds=lambda: [
         {group: text.encode()} for group, texts in _SPECS.items() for text in texts],
         modules=("cpsched/util/spec.py", "cpsched/study/scenarios.py", "cpsched/study/changes.py")),

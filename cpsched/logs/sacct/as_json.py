@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cpsched.errors import TraceError
-from cpsched.logs.limits import MAX_RATIO, SMALL_UNPACKED
-from cpsched.logs.sacct.lines import SacctRow
-from cpsched.logs.text import FilePosition, head, opened
+from cpsched.logs.text import MAX_RATIO, SMALL_UNPACKED, FilePosition, opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
+
+    from cpsched.logs.rejects import RejectedRows
 
 _START = re.compile(rb'\s*\{.*"(?:jobs|meta)"\s*:', re.DOTALL)
 _BITS = re.compile(r"0x[0-9A-Fa-f]{1,10000}")
@@ -49,37 +49,51 @@ _KEYS_OF_COLUMNS = {
 _MOST = 2**31
 
 
+class SacctRow(NamedTuple):
+    """
+    A job or a step as sacct has it.
+
+    Attributes
+    ----------
+    values
+        Its columns by name in lower case, as ``sacct --parsable2`` prints them.
+    position
+        Where it is.
+    text, number
+        The row as it is in the file, and in JSON which of the jobs it is, counted from 1.
+    """
+
+    values: dict[str, str]
+    position: FilePosition
+    text: str = ""
+    number: int = 0
+
+    @property
+    def job_id(self) -> str:
+        """The id, with the step's name for a step."""
+        return self.values.get("jobid") or self.values.get("jobidraw", "")
+
+    @property
+    def is_step(self) -> bool:
+        """Whether the line is a step of a job."""
+        return "." in self.job_id and "..." not in self.job_id
+
+
 def is_json(start: bytes) -> bool:
     """Tell whether a file begins as sacct's JSON does."""
     return bool(_START.match(start[:4096]))
 
 
-def json_rows(path: Path) -> Iterator[SacctRow] | None:
+def json_rows(path: Path, rejected: RejectedRows) -> Iterator[SacctRow]:
     """
-    Return the jobs of a file as rows, None if it is not JSON.
+    Yield the jobs of a file as rows, one by one: all at once would take ten times the space.
 
     Raises
     ------
     TraceError
         If it is JSON that cannot be read, or not that of sacct.
     """
-    if not is_json(head(path)):
-        return None
-    limit = min(_MOST, max(SMALL_UNPACKED, MAX_RATIO * path.stat().st_size))
-    text = bytearray()
-    with opened(path) as file:
-        # In pieces: a read of so many bytes would take them from the memory before there are any.
-        while piece := file.read(2**20):
-            text += piece
-            if len(text) > limit:
-                raise TraceError(
-                    f"is more than {limit} bytes of JSON; use sacct --parsable2", file=path
-                )
-    return _jobs(text.decode("utf-8", "replace"), path)
-
-
-def _jobs(text: str, path: Path) -> Iterator[SacctRow]:
-    """Yield the jobs, one after the other: all at once would take ten times the space."""
+    text = _text_of(path)
     begin = _LIST.search(text)
     if begin is None:
         raise TraceError("has no list of jobs; it must be the output of sacct --json", file=path)
@@ -90,15 +104,32 @@ def _jobs(text: str, path: Path) -> Iterator[SacctRow]:
             job, at = decoder.raw_decode(text, match.start(1))
         except (ValueError, RecursionError) as error:
             raise position.error(f"is not JSON ({error})") from error
-        if not isinstance(job.get("time"), dict):
-            raise position.error("has no time, as the jobs of squeue --json; use sacct --json")
         number += 1
-        yield _row(job, position)
+        own = text[match.start(1) : at]
+        if isinstance(job.get("time"), dict):
+            yield SacctRow(_values(job), position, own, number)
+        else:
+            why = "has no time, as the jobs of squeue --json; use sacct --json"
+            rejected.add(position.error(why), own, number)
     if match is None:
         raise TraceError(f"is not JSON: it ends or breaks after {number} jobs", file=path)
 
 
-def _row(job: Mapping[str, Any], position: FilePosition) -> SacctRow:
+def _text_of(path: Path) -> str:
+    limit = min(_MOST, max(SMALL_UNPACKED, MAX_RATIO * path.stat().st_size))
+    text = bytearray()
+    with opened(path) as file:
+        # In parts: a read of so many bytes would take them from the memory before there are any.
+        while part := file.read(2**20):
+            text += part
+            if len(text) > limit:
+                raise TraceError(
+                    f"is more than {limit} bytes of JSON; use sacct --parsable2", file=path
+                )
+    return text.decode("utf-8", "replace")
+
+
+def _values(job: Mapping[str, Any]) -> dict[str, str]:
     """Return one job as columns."""
     time, tres, state = (_part(job, name) for name in ("time", "tres", "state"))
     current = state.get("current", job.get("state"))
@@ -135,7 +166,7 @@ def _row(job: Mapping[str, Any], position: FilePosition) -> SacctRow:
     for key, value in job.items():
         if key not in _KEYS and (name := _KEYS_OF_COLUMNS.get(key, key)) and not _is_empty(value):
             line[name] = _text(value) or "set"
-    return SacctRow(line, position)
+    return line
 
 
 def _is_empty(value: object) -> bool:

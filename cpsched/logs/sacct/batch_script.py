@@ -1,7 +1,7 @@
 """
 The request of a batch script: its ``#SBATCH`` lines, read like ``sacct`` output.
 
-Options are read as those of commands in a log (:mod:`cpsched.logs.sacct.command`). What of them is
+Options are read as those of commands in a log (:mod:`cpsched.logs.sacct.options`). What of them is
 not modelled, or cannot be told from a script alone, is in the notes of the workload's header.
 ``sbatch`` reads up to the first command of the script, and of an option that is given twice the
 last one counts.
@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 
 from cpsched.errors import TraceError
 from cpsched.logs.collect import JobCollector
-from cpsched.logs.sacct.command import not_modelled, options_in, set_option
+from cpsched.logs.rejects import RejectedRows
+from cpsched.logs.sacct.as_json import SacctRow
 from cpsched.logs.sacct.job import job_of
-from cpsched.logs.sacct.lines import SacctRow
+from cpsched.logs.sacct.options import not_modelled, options_in, set_option
 from cpsched.logs.sacct.request import ResourceRequests
 from cpsched.logs.text import FilePosition
 from cpsched.util.quantities import integer
@@ -101,7 +102,7 @@ def read(path: Path, *, submit: int, user: str = "", job_id: str = "new") -> Wor
             values["reqmem"] = f"{options[name]}{'' if options[name][-1:].isalpha() else 'M'}{each}"
     words = (f"--{name}={value}" if value else f"--{name}" for name, value in options.items())
     values["submitline"] = " ".join(["sbatch", *("_".join(word.split()) for word in words)])
-    jobs = JobCollector(path, skip_bad_lines=False)
+    jobs = JobCollector(path, RejectedRows())
     jobs.add(job_of(SacctRow(values, position), ResourceRequests()).job, position)
     return jobs.workload([("Note", text) for text in _notes(options)])
 

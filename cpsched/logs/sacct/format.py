@@ -1,31 +1,14 @@
 r"""
 Slurm's accounting: ``sacct --parsable2`` (or ``--parsable``, ``--json``), plain or gzip.
 
-``docs/reference/slurm-logs.md`` says what becomes of each column; the forms in which it may come
-are those of :mod:`cpsched.logs.sacct.lines` and :mod:`cpsched.logs.sacct.as_json`.
-
-Tasks of arrays (``123_4``) and components of heterogeneous jobs (``123+0``) are jobs of their own;
-``123_[5-9]``, tasks that never started, is as many. Further attempts of a job that was queued again
-(``sacct --duplicates``) are ``123#2``, ``123#3``, each submitted when it was queued again, for
-Slurm resets ``Submit`` then, and with a dependency on the end of the one before. But attempts that
-were preempted are not jobs: what is lost by preemption follows from a schedule, so the next one has
-the submit of the first.
-
-A job that was cancelled before it started has ``cancel``, its ``End``, and no recorded start; its
-runtime is unknown and taken as its requested time, or where that is unknown as long as it waited.
+``docs/reference/slurm-logs.md`` says what becomes of each column, of arrays, heterogeneous jobs,
+attempts and numbers that are given out again, and which rows are excluded; the forms of the file
+are those of :mod:`cpsched.logs.sacct.records`.
 
 An attempt is of the same user, account and name, and neither begins nor ends while the one before
-was there. Other jobs with the same number, which Slurm gives out again, are ``123@2``, ``123@3``.
-
-Set aside and counted: attempts that were ``preempted, and queued again``, jobs that are ``still
-running`` or ``still waiting``, those that ``never ran`` (they ended in another way before they
-started), ``repeated line`` (equal id, submit and start), and lines that Slurm wrote and that leave
-open what the job was: states that are not known, times that contradict each other, no cores. A
-value that Slurm does not write is an error. Steps (``123.batch``) are not jobs; they give their job
-the ``ReqMem`` its own line lacks.
-
-What of a log is not modelled is in the header: options, dependencies and columns, with the jobs
-that have them.
+was there. Attempts that were preempted are not jobs: what is lost by preemption follows from a
+schedule, so the next one has the submit of the first. A value that Slurm does not write is an
+error. Steps (``123.batch``) are not jobs; they give their job the ``ReqMem`` its own line lacks.
 
 Times without an offset are taken as UTC. Exported in local time, jobs around a change of the
 clock can seem to start before their submit; export with ``TZ=UTC``.
@@ -40,28 +23,29 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from cpsched.errors import TraceError
-from cpsched.logs.checks import LogTooLargeError
-from cpsched.logs.collect import JobCollector, NotAJobError
-from cpsched.logs.sacct.as_json import is_json, json_rows
+from cpsched.logs.collect import JobCollector, JobShares, NotAJobError
+from cpsched.logs.sacct.as_json import is_json
 from cpsched.logs.sacct.dependencies import (
     Dependencies,
     RequestedDependency,
     generations,
     requested_dependency,
 )
-from cpsched.logs.sacct.gaps import LogGaps
+from cpsched.logs.sacct.gaps import gaps_of
 from cpsched.logs.sacct.job import job_of
-from cpsched.logs.sacct.lines import JOB_ID, SacctLines, is_first_line
+from cpsched.logs.sacct.records import JOB_ID, SacctRecords, is_first_line
 from cpsched.logs.sacct.request import ResourceRequests
 from cpsched.logs.sacct.write import write
+from cpsched.logs.text import LogTooLargeError
 from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from cpsched.logs.collect import CollectedJob
+    from cpsched.logs.rejects import RejectedRows
+    from cpsched.logs.sacct.as_json import SacctRow
     from cpsched.logs.sacct.job import SacctJob
-    from cpsched.logs.sacct.lines import SacctRow
     from cpsched.logs.text import FilePosition
     from cpsched.model.workload import Workload
 
@@ -84,17 +68,17 @@ class Sacct:
         """Tell whether a file starts as sacct's output does, with its header or without."""
         return is_json(head) or is_first_line(head)
 
-    def read(self, path: Path, *, skip_bad_lines: bool = False) -> Workload:
+    def read(self, path: Path, rejected: RejectedRows) -> Workload:
         """
         Read a log.
 
         Raises
         ------
         TraceError
-            At the first invalid line (unless ``skip_bad_lines``), and if the header
-            lacks a column, the file cannot be read, or no job in it is known to have ended.
+            If the header lacks a column, the file cannot be read, or no job in it is known to have
+            ended.
         """
-        return _Reading(JobCollector(path, skip_bad_lines=skip_bad_lines), path).workload()
+        return _Reading(JobCollector(path, rejected), path, rejected).workload()
 
 
 SACCT = Sacct()
@@ -106,9 +90,10 @@ class _Reading:
 
     jobs: JobCollector
     path: Path
+    rejected: RejectedRows
     requests: ResourceRequests = field(default_factory=ResourceRequests)
     dependencies: Dependencies = field(default_factory=Dependencies)
-    gaps: LogGaps = field(default_factory=LogGaps)
+    gaps: JobShares = field(default_factory=JobShares)
     #: What is said in the header: how many jobs or lines, and what of them.
     notes: Counter[str] = field(default_factory=Counter)
     listed: int = 0
@@ -123,13 +108,13 @@ class _Reading:
 
     def workload(self) -> Workload:
         """Read the file."""
-        lines = SacctLines(self.path, self.jobs.bad)
+        records = SacctRecords(self.path, self.rejected)
         # sacct prints the steps of a job right after it.
-        for _, group in groupby(json_rows(self.path) or lines.rows(), key=_without_step):
+        for _, group in groupby(records.rows(), key=_without_step):
             rows = list(group)
             steps = [row for row in rows if row.is_step]
             if len(steps) == len(rows):
-                self.jobs.set_aside("step without its job", steps[0].job_id)
+                self.jobs.exclude("step without its job", steps[0].job_id)
             self.notes["steps"] += len(steps)
             for row in rows:
                 if not row.is_step:
@@ -142,7 +127,7 @@ class _Reading:
         counts = [f"{what}: {count}" for what, count in self.notes.items() if count]
         if self.suspended:
             counts.append(f"hours for which jobs were suspended: {self.suspended / 3600:,.1f}")
-        counts += [f"lines that {what}: {count}" for what, count in lines.notes.items()]
+        counts += [f"lines that {what}: {count}" for what, count in records.notes.items()]
         counts += self.gaps.texts()
         return self.jobs.workload([("Note", text) for text in counts], **columns)
 
@@ -155,16 +140,16 @@ class _Reading:
         except NotAJobError as why:
             self._leave(row, why)
         except TraceError as error:
-            self.jobs.bad(error)
+            self.rejected.add(error, row.text, row.number)
 
     def _leave(self, row: SacctRow, why: NotAJobError) -> None:
         """Count a line that is no job, with the tasks that it stands for."""
         try:
             number = sum(map(len, self._tasks(row))) or 1
         except TraceError as error:
-            self.jobs.bad(error)
+            self.rejected.add(error, row.text, row.number)
         else:
-            self.jobs.set_aside(why.reason, row.job_id, why.core_seconds, number)
+            self.jobs.exclude(why.reason, row.job_id, why.core_seconds, number)
 
     def _ids(self, row: SacctRow) -> list[str]:
         """Return the ids of the jobs in a line: of one, or of the tasks Slurm keeps in one line."""
@@ -189,7 +174,7 @@ class _Reading:
             return []
         listed, dots, _ = match[2].partition("...")
         if dots:
-            self.jobs.set_aside("tasks left out of JobID (SLURM_BITSTR_LEN)", row.job_id)
+            self.jobs.exclude("tasks left out of JobID (SLURM_BITSTR_LEN)", row.job_id)
             listed = listed.rpartition(",")[0]
         return row.position.parse(_tasks, "JobID", listed) if listed or not dots else []
 
@@ -241,7 +226,9 @@ class _Reading:
             self.suspended += parsed.suspended
         if kinds or parsed.notes:
             self.notes.update((*kinds, *parsed.notes))
-        self.gaps.add(row.values, parsed.options, parsed.job.resources.units * parsed.job.runtime)
+        gaps = gaps_of(row.values, parsed.options)
+        names = [f"not modelled: {name} ({instead})" for name, instead in gaps]
+        self.gaps.add(names, parsed.job.resources.units * parsed.job.runtime)
 
     def _name_of(self, job: CollectedJob, job_id: str, cluster: str | None) -> tuple[str, int, int]:
         """
@@ -304,7 +291,7 @@ class _Reading:
         submit, start, ran = (jobs.value(name, row) for name in ("submit", "start", "runtime"))
         if MISSING < job.start < start + ran:
             return False
-        jobs.set_aside("preempted, and queued again", job_id, job.resources.units * ran)
+        jobs.exclude("preempted, and queued again", job_id, job.resources.units * ran)
         for seconds in ((submit, start), (job.submit, job.start)):
             self.replaced.add((job_id, *seconds))
         begin = jobs.value("begin", row)

@@ -1,18 +1,80 @@
-"""What of the jobs of a log is not modelled: options of their commands, and columns."""
+"""
+What of the jobs of a log is not modelled: options of their commands, and columns.
+
+A column of ``sacct`` (Slurm 17.11 to 25.11) that holds something, is not read, and is not known to
+be irrelevant is reported with the jobs that have it. Names are in lower case; those of
+``sacct --json`` are those of its text. The columns that are read are those of
+:mod:`cpsched.logs.sacct.job` and :mod:`cpsched.logs.sacct.request`.
+"""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from cpsched.logs.sacct.command import not_modelled
-from cpsched.logs.sacct.unread_columns import instead_of, left_over, unread
+from cpsched.logs.sacct.options import not_modelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+#: Columns that a job is made of.
+READ = frozenset(
+    (
+        *("jobid", "jobidraw", "jobname", "user", "account", "partition", "qos", "cluster"),
+        *("state", "submit", "eligible", "start", "end", "elapsed", "elapsedraw", "suspended"),
+        *("timelimit", "timelimitraw", "reqtres", "alloctres", "reqmem", "reqcpus", "alloccpus"),
+        *("ncpus", "nnodes", "allocnodes", "reqnodes", "reqgres", "allocgres", "constraints"),
+        *("reservation", "licenses", "submitline", "arraytasklimit", ""),
+    )
+)
+_USAGE = "what a run used, not what it asked for"
+_TEXT = "text of users and operators"
+_SAME = "said by another column"
+#: Columns that change nothing, and why.
+IRRELEVANT: Mapping[str, str] = {
+    **dict.fromkeys(
+        (
+            *("cputime", "cputimeraw", "totalcpu", "usercpu", "systemcpu", "consumedenergy"),
+            *("consumedenergyraw", "ntasks", "blockid", "layout", "maxrss", "maxvmsize"),
+        ),
+        _USAGE,
+    ),
+    **dict.fromkeys(
+        (
+            *("comment", "admincomment", "systemcomment", "workdir", "container", "stdin"),
+            *("stdout", "stderr", "wckey", "wckeyid"),
+        ),
+        _TEXT,
+    ),
+    **dict.fromkeys(
+        (
+            *("associd", "dbindex", "gid", "uid", "group", "qosraw", "reservationid", "sluid"),
+            *("planned", "reserved", "plannedcpu", "plannedcpuraw", "resvcpu", "resvcpuraw"),
+        ),
+        _SAME,
+    ),
+    **dict.fromkeys(("exitcode", "derivedexitcode", "failednode"), "State says how it ended"),
+    "nodelist": "where it ran, not where it had to run",
+    "flags": "which pass of Slurm started it",
+    "reason": "why it waited last; Eligible and SubmitLine say what for",
+    "priority": "dispatchers find their own",
+    "reqcpufreq": "the recorded runtime has it",
+    "reqcpufreqmin": "the recorded runtime has it",
+    "reqcpufreqmax": "the recorded runtime has it",
+    "reqcpufreqgov": "the recorded runtime has it",
+}
+#: Beginnings of further names of what runs used.
+_USAGES = ("ave", "max", "min", "tresusage")
+#: What is simulated instead of a column that is reported.
+_INSTEAD = {
+    "restarts": "earlier attempts only if they are in the log (sacct --duplicates)",
+    "qosreq": "the QOS that it had",
+    "mcslabel": "nodes are not kept to one label",
+    "extra": "any nodes serve",
+    "segmentsize": "--segment of SubmitLine",
+}
+_NOTHING = frozenset(("", "0", "None", "NONE", "Unknown", "N/A", "(null)", "00:00:00"))
 #: Options that say how a job lies on its nodes: nothing, where it is one node.
 _OF_NODES = frozenset(("distribution", "ntasks-per-node", "tasks-per-node", "use-min-nodes"))
 _NODES = re.compile(r"(?:^|,)node=([0-9]+)(?:,|$)")
@@ -25,8 +87,9 @@ def gaps_of(values: Mapping[str, str], options: Mapping[str, str]) -> Iterator[t
         gap = _cached(name, value)
         if gap and not (name in _OF_NODES and _is_on_single_node(values)):
             yield gap
-    for name in left_over(values, _unread(tuple(values))):
-        yield f"column {name}", instead_of(name)
+    for name in unread(tuple(values)):
+        if values[name].strip() not in _NOTHING:
+            yield f"column {name}", _INSTEAD.get(name, "not read")
 
 
 def _is_on_single_node(values: Mapping[str, str]) -> bool:
@@ -35,39 +98,10 @@ def _is_on_single_node(values: Mapping[str, str]) -> bool:
 
 
 @lru_cache(maxsize=2**8)
-def _unread(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(unread(names))
-
-
-@dataclass(slots=True)
-class _Count:
-    jobs: int = 0
-    core_seconds: int = 0
-
-
-@dataclass(slots=True)
-class LogGaps:
-    """Counts what is not modelled of the jobs of a log."""
-
-    all: _Count = field(default_factory=_Count)
-    counts: dict[tuple[str, str], _Count] = field(default_factory=dict)
-
-    def add(self, values: Mapping[str, str], options: Mapping[str, str], core_seconds: int) -> None:
-        """Count a job."""
-        self.all.jobs += 1
-        self.all.core_seconds += core_seconds
-        for gap in gaps_of(values, options):
-            count = self.counts.setdefault(gap, _Count())
-            count.jobs += 1
-            count.core_seconds += core_seconds
-
-    def texts(self) -> Iterator[str]:
-        """Yield a line for each, those of most jobs first."""
-        order = sorted(self.counts.items(), key=lambda item: (-item[1].jobs, item[0]))
-        for (name, instead), count in order:
-            jobs = 100 * count.jobs / self.all.jobs
-            hours = 100 * count.core_seconds / max(self.all.core_seconds, 1)
-            yield (
-                f"not modelled: {name} ({instead}): {jobs:.1f} % of the jobs,"
-                f" {hours:.1f} % of the core-hours"
-            )
+def unread(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return which columns are neither read nor irrelevant."""
+    return tuple(
+        name
+        for name in names
+        if name not in READ and name not in IRRELEVANT and not name.startswith(_USAGES)
+    )

@@ -1,7 +1,7 @@
 """
 One line of ``sacct`` as a job.
 
-A column that is read here is also listed in :mod:`cpsched.logs.sacct.unread_columns`, or it is
+A column that is read here is also listed in :mod:`cpsched.logs.sacct.gaps`, or it is
 reported as not read.
 """
 
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpsched.errors import TraceError
 from cpsched.logs.collect import CollectedJob, NotAJobError
-from cpsched.logs.sacct.command import may_be_requeued, options_of
 from cpsched.logs.sacct.dependencies import begin_of
+from cpsched.logs.sacct.options import may_be_requeued, options_of
 from cpsched.logs.sacct.request import NO_CORES
 from cpsched.model.workload import MAX_NICE
 from cpsched.util.quantities import instant, integer, seconds_within
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cpsched.logs.collect import ResourceRequest
-    from cpsched.logs.sacct.lines import SacctRow
+    from cpsched.logs.sacct.as_json import SacctRow
     from cpsched.logs.sacct.request import ResourceRequests
     from cpsched.logs.text import FilePosition
 
@@ -115,7 +115,7 @@ def job_of(row: SacctRow, requests: ResourceRequests) -> SacctJob:
     TraceError
         If a value is none that Slurm writes.
     """
-    values, position = row
+    values, position = row.values, row.position
     # Components of heterogeneous jobs are counted from 0.
     component = row.job_id.partition("+")[2]
     number = int(component) if component.isascii() and component.isdigit() else 0
@@ -224,7 +224,7 @@ def _suspended(row: SacctRow) -> int:
 
 def _status(row: SacctRow) -> tuple[Status | str, tuple[str, ...]]:
     """
-    Return how a job ended, or if it has not, why it is set aside; and notes.
+    Return how a job ended, or if it has not, why it is excluded; and notes.
 
     ``CANCELLED by 1234`` names who did it, a ``+`` ends a word that was cut off. Flags of a state
     follow it, as in ``COMPLETED,EXPEDITING``.
@@ -308,7 +308,7 @@ def _nice(options: Mapping[str, str], position: FilePosition) -> int:
 
 def _runtime(row: SacctRow, start: int, *, exact: bool) -> int:
     """Return the seconds a job ran, checked against its start and end where all are known."""
-    values, position = row
+    values, position = row.values, row.position
     end, end_exact = _time(row, "End")
     if (text := values.get("elapsedraw")) and text != _INVALID:
         ran = position.parse(lambda t: seconds_within(integer(t), -MAX_TIME), "ElapsedRaw", text)
@@ -326,7 +326,7 @@ def _runtime(row: SacctRow, start: int, *, exact: bool) -> int:
 
 def _time_limit(row: SacctRow) -> int:
     """Return the requested time; ``MISSING`` where there is none: 0 too asks for no limit."""
-    values, position = row
+    values, position = row.values, row.position
     if (text := values.get("timelimitraw")) and text not in _NO_LIMIT:
         return (
             60 * position.parse(lambda t: seconds_within(integer(t)), "TimelimitRaw", text)

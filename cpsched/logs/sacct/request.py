@@ -131,7 +131,7 @@ def resource_request(
     row
         Columns of ``sacct`` by name in lower case.
     options
-        Options of the command that submitted it, see :mod:`cpsched.logs.sacct.command`.
+        Options of the command that submitted it, see :mod:`cpsched.logs.sacct.options`.
     uneven
         Filled with the generic resources of which it cannot hold exactly what was asked for.
 

@@ -15,10 +15,10 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from cpsched.errors import did_you_mean
-from cpsched.logs.sacct.as_json import json_rows
-from cpsched.logs.sacct.command import options_of
+from cpsched.logs.rejects import RejectedRows
 from cpsched.logs.sacct.gaps import gaps_of
-from cpsched.logs.sacct.lines import SacctLines
+from cpsched.logs.sacct.options import options_of
+from cpsched.logs.sacct.records import SacctRecords
 from cpsched.logs.sacct.request import GRES
 from cpsched.slurm.config.inventory import (
     DOWN_NODES,
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from cpsched.errors import TraceError
     from cpsched.slurm.config.conf import Conf
     from cpsched.slurm.config.inventory import Inventory
     from cpsched.slurm.config.lines import Setting
@@ -170,15 +169,11 @@ def count(
     reservations
         Names of those in the configuration: others are listed with their jobs.
     """
-    affected = AffectedLog()
-
-    def bad(_: TraceError) -> None:
-        affected.bad += 1
-
+    affected, rejected = AffectedLog(), RejectedRows()
     shown, hidden = list(gaps), list(hidden)
     of_rows: dict[tuple[str, str], Gap] = {}
     # Steps are not jobs.
-    rows = json_rows(log) or SacctLines(log, bad).rows()
+    rows = SacctRecords(log, rejected).rows()
     for job in (AccountedJob(row.values) for row in rows if not row.is_step):
         affected.total.add(job)
         for gap in (*shown, *hidden):
@@ -188,6 +183,7 @@ def count(
         for name, instead in (*gaps_of(job.values, job.options), *unknown):
             # Each row says by itself whether it is touched.
             of_rows.setdefault((name, instead), Gap(name, instead, bool)).add(job)
+    affected.bad = rejected.count
     listed = sorted(of_rows.values(), key=lambda gap: (-gap.jobs, gap.name))
     affected.gaps = [*shown, *(gap for gap in hidden if gap.jobs), *listed]
     return affected

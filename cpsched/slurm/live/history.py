@@ -11,6 +11,7 @@ import numpy as np
 from cpsched.engine.encoder import Request
 from cpsched.errors import ConfigError, TraceError
 from cpsched.logs import read as read_log
+from cpsched.logs.rejects import RejectedRows
 from cpsched.logs.sacct.format import SACCT
 from cpsched.slurm.live.mirror import PastJob
 from cpsched.systems.mapping import fit
@@ -51,7 +52,7 @@ def history_of(backend: Scontrol, system: System, now: int) -> list[PastJob]:
         path = Path(folder) / "sacct"
         path.write_text(text, encoding="utf-8")
         try:
-            workload = SACCT.read(path, skip_bad_lines=True)
+            workload = SACCT.read(path, RejectedRows())
         except TraceError:
             # No job has ended yet.
             return []

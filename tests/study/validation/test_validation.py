@@ -12,7 +12,7 @@ from tiny import jobs, machine, run
 from cpsched import logs, systems
 from cpsched.errors import ConfigError
 from cpsched.forecast import why_in_log
-from cpsched.logs.sacct.reasons import reasons_of
+from cpsched.logs.sacct.records import reasons_of
 from cpsched.simulation.simulate import simulate
 from cpsched.study.study_file import parse_study
 from cpsched.study.validation.differences import differences

@@ -9,27 +9,26 @@ import numpy as np
 import pyarrow as pa
 
 from cpsched.errors import TraceError, did_you_mean
-from cpsched.logs.checks import repeated
-from cpsched.logs.limits import MAX_ID
+from cpsched.logs.columns import filled, parsed, values_of
+from cpsched.logs.rejects import RowChecks, repeated
+from cpsched.logs.text import MAX_ID, FilePosition
 from cpsched.model.arrays import constant, put_away
 from cpsched.model.workload import Labels
-from cpsched.util.types import MAX_TIME
+from cpsched.util import arrow
+from cpsched.util.csv_cells import csv_text, guarded
+from cpsched.util.quantities import integer
 
 # pyarrow.compute is imported where a table is read: who writes one has no need of it, and it is
 # slow to load.
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
     from enum import IntEnum
     from pathlib import Path
 
-    from cpsched.logs.checks import RowChecks
+    from cpsched.logs.rejects import RejectedRows
     from cpsched.util.types import BoolArray, IntArray, StrArray
 
-_INTEGER = r"^-?[0-9]+$"
-#: What surely fits; longer ones are beyond all bounds anyway.
-_FITS = r"^-?[0-9]{1,18}$"
-_BEYOND = str(10**18)
 _NUL = "holds a NUL character; text is expected"
 #: Texts that are Python's at once.
 _PIECE = 1 << 16
@@ -51,8 +50,6 @@ class LogTable:
         What the file says of itself, by key.
     comments
         Comment lines that are not metadata.
-    bad
-        Number of rows that could not be read at all.
     """
 
     path: Path
@@ -61,22 +58,47 @@ class LogTable:
     line: IntArray | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     comments: tuple[str, ...] = ()
-    bad: int = 0
 
     def wrong_column(self, name: str, message: str) -> TraceError:
         """Return the error for a column."""
         return TraceError(message, file=self.path, field=name or "''")
 
+    def position_of(self, row: int) -> FilePosition:
+        """Return where a row is."""
+        if self.line is None:
+            return FilePosition(self.path, item=f"row {row + 1}")
+        return FilePosition(self.path, int(self.line[row]))
+
+    def texts_of(self, rows: Sequence[int]) -> list[str]:
+        """Return rows as lines of CSV."""
+        cells = [
+            plain_cells(column.take(arrow.numbers(np.array(rows))))
+            for column in self.columns.values()
+        ]
+        return [csv_text([[cell] for cell in row])[:-1] for row in zip(*cells, strict=True)]
+
 
 class TableCells:
-    """Columns of a table as arrays; invalid cells are marked in ``checks``."""
+    """
+    Columns of a table as arrays.
 
-    def __init__(self, table: LogTable, checks: RowChecks) -> None:
+    Attributes
+    ----------
+    checks
+        Where invalid cells are marked.
+    """
+
+    def __init__(self, table: LogTable, rejected: RejectedRows) -> None:
         self._table = table
-        self._checks = checks
+        self.checks = RowChecks(table.num_rows, rejected)
 
     def __contains__(self, column: str) -> bool:
         return column in self._table.columns
+
+    def jobs(self, never_ran: BoolArray) -> tuple[IntArray, tuple[tuple[str, int], ...]]:
+        """Return the rows that are jobs, and how many others there are, by reason."""
+        self.checks.reject(self._table.position_of, self._table.texts_of)
+        return self.checks.jobs(self._table.path, never_ran=never_ran)
 
     def integers(self, column: str, low: int, high: int, blank: int | None = None) -> IntArray:
         """
@@ -98,10 +120,6 @@ class TableCells:
         values[empty] = blank if blank is not None else low
         numbers = put_away(values)
         return numbers
-
-    def seconds(self, column: str, low: int = 0, blank: int | None = None) -> IntArray:
-        """Return times or lengths of time in seconds."""
-        return self.integers(column, low, MAX_TIME, blank)
 
     def flag(self, column: str) -> BoolArray:
         """Return true (``true``, ``1``) and false (``false``, ``0``, empty) cells."""
@@ -139,8 +157,8 @@ class TableCells:
         import pyarrow.compute as pc
 
         codes, texts = self._text(column)
-        length = _numpy(pc.utf8_length(texts))
-        nul = np.append(_numpy(pc.match_substring(texts, "\0")), False)
+        length = values_of(pc.utf8_length(texts))
+        nul = np.append(values_of(pc.match_substring(texts, "\0")), False)
         self._fail(nul[codes], _NUL, column)
         long = np.append(length > MAX_ID, False)
         self._fail(long[codes], f"must have at most {MAX_ID} characters", column)
@@ -150,17 +168,17 @@ class TableCells:
             self._fail(repeated(codes), "another row has this id", column)
         widest = int(length.max(initial=1, where=~long[:-1]))
         ids: StrArray = np.zeros(len(texts) + 1, dtype=f"U{widest}")
-        # In pieces: as many Python strings would take more room than all columns.
+        # In parts: as many Python strings would take more memory than all columns.
         for first in range(0, len(texts), _PIECE):
-            piece = texts[first : first + _PIECE].to_pylist()
-            ids[first : first + len(piece)] = piece
+            part = texts[first : first + _PIECE].to_pylist()
+            ids[first : first + len(part)] = part
         ids[:-1][long[:-1]] = ""
         cells: StrArray = put_away(ids[:-1] if as_is else ids[codes])
         return cells
 
     def _fail(self, wrong: BoolArray, message: str, column: str) -> None:
         if wrong.any():
-            self._checks.fail(wrong, message, column, self._table.columns.get(column))
+            self.checks.fail(wrong, message, column, self._table.columns.get(column))
 
     def _coded(self, column: str, codes: Mapping[str, int], blank: int, wrong: str) -> IntArray:
         """Return the numbers that words stand for."""
@@ -174,8 +192,6 @@ class TableCells:
 
     def _numbers(self, column: str) -> tuple[IntArray, BoolArray, BoolArray]:
         """Return values, which cells are empty, and which are not whole numbers."""
-        import pyarrow.compute as pc
-
         num_rows = self._table.num_rows
         if column not in self:
             empty = np.ones(num_rows, dtype=np.bool_)
@@ -183,15 +199,21 @@ class TableCells:
         cells = self._table.columns[column]
         if pa.types.is_floating(cells.type):
             return _from_floats(cells)
+        if pa.types.is_string(cells.type):
+            return parsed(cells, lambda text: integer(text.strip()))
         if not pa.types.is_integer(cells.type):
             codes, texts = self._text(column)
-            values, blank, wrong = _from_text(pa.concat_arrays([texts, pa.array([""])]))
-            return values[codes], blank[codes], wrong[codes]
-        values = _numpy(pc.fill_null(cells, 0) if cells.null_count else cells)
-        big = values > np.iinfo(np.int64).max
-        values = values.astype(np.int64)
+            values, empty, wrong = parsed(texts, lambda text: integer(text.strip()))
+            return (
+                np.append(values, 0)[codes],
+                np.append(empty, True)[codes],
+                np.append(wrong, False)[codes],
+            )
+        values = values_of(filled(cells, 0), np.int64)
+        # What only an unsigned number can hold is beyond all bounds, and negative here.
+        big = (values < 0) & pa.types.is_unsigned_integer(cells.type)
         values[big] = 0
-        return values, _numpy(cells.is_null()), big
+        return values, values_of(cells.is_null()), big
 
     def _text(self, column: str) -> tuple[IntArray, pa.StringArray]:
         """Return a column as codes, -1 for null, and the texts that they stand for."""
@@ -206,7 +228,7 @@ class TableCells:
         if not (pa.types.is_dictionary(cells.type) and _is_string(kind)):
             cells = cells.cast(pa.string()).dictionary_encode()
         coded = cells.unify_dictionaries().combine_chunks()
-        return _numpy(coded.indices.fill_null(-1)).astype(np.int64), coded.dictionary
+        return values_of(filled(coded.indices, -1), np.int64), coded.dictionary
 
 
 def check_columns(
@@ -229,33 +251,20 @@ def check_columns(
             raise table.wrong_column(name, f"{what} needs this column")
 
 
-def _from_text(text: pa.Array) -> tuple[IntArray, BoolArray, BoolArray]:
-    import pyarrow.compute as pc
-
-    text = pc.utf8_trim_whitespace(text)
-    empty = _numpy(pc.equal(text, ""))
-    is_integer = pc.match_substring_regex(text, _INTEGER)
-    fits = pc.match_substring_regex(text, _FITS)
-    values = pc.if_else(fits, text, pc.if_else(is_integer, _BEYOND, "0")).cast(pa.int64())
-    return _numpy(values), empty, ~_numpy(is_integer) & ~empty
+def plain_cells(cells: pa.Array) -> list[Any]:
+    """Return cells as CSV has them: nothing for null, true and false."""
+    words = {None: "", True: "true", False: "false"}
+    if pa.types.is_boolean(cells.type):
+        return [words[cell] for cell in cells.to_pylist()]
+    return ["" if cell is None else guarded(cell) for cell in cells.to_pylist()]
 
 
 def _from_floats(cells: pa.ChunkedArray) -> tuple[IntArray, BoolArray, BoolArray]:
-    """Other tools turn whole columns with gaps into floats; NaN is a gap."""
-    import pyarrow.compute as pc
-
-    floats = _numpy(pc.fill_null(cells.cast(pa.float64()), np.nan))
+    """Other tools turn columns of whole numbers with gaps into floats; NaN is a gap."""
+    floats = values_of(filled(cells.cast(pa.float64()), np.nan))
     empty = np.isnan(floats)
     wrong = ~empty & ((np.abs(floats) > 2**53) | (floats != np.round(floats)))
     return np.where(empty | wrong, 0, floats).astype(np.int64), empty, wrong
-
-
-def _numpy(values: pa.ChunkedArray | pa.Array) -> Any:
-    return (
-        values.to_numpy(zero_copy_only=False)
-        if isinstance(values, pa.Array)
-        else (values.to_numpy())
-    )
 
 
 def _is_string(kind: pa.DataType) -> bool:

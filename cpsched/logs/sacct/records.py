@@ -1,9 +1,10 @@
 """
-The lines of ``sacct`` as rows of named columns.
+The output of ``sacct`` as rows of named columns: text here, JSON in the module ``as_json``.
 
-Columns come in any order, with any delimiter but a comma: one or more characters that are neither
-letters nor digits (``--parsable2``, ``--parsable``, ``--delimiter``). Their names are in the
-header, which may be there again where exports were joined; lines with ``#`` before it are comments.
+Columns of text come in any order, with any delimiter but a comma: one or more characters that are
+neither letters nor digits (``--parsable2``, ``--parsable``, ``--delimiter``). Their names are in
+the header, which may be there again where exports were joined; lines with ``#`` before it are
+comments.
 
 Names of jobs and commands are written as they are, and so may hold the delimiter or end lines:
 
@@ -17,16 +18,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from cpsched.errors import TraceError, did_you_mean
-from cpsched.logs.checks import check_header
-from cpsched.logs.limits import MAX_LINE
-from cpsched.logs.text import FilePosition, decode, lines
+from cpsched.logs.rejects import RejectedRows
+from cpsched.logs.sacct.as_json import SacctRow, is_json, json_rows
+from cpsched.logs.text import MAX_LINE, FilePosition, check_header, decode, head, lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
 #: Without one of each line's columns there is not a job.
@@ -57,25 +58,9 @@ _CLASSES: dict[str, re.Pattern[str]] = {
     "timelimitraw": re.compile(r"[0-9]*|UNLIMITED|Partition_Limit|INVALID"),
     "state": re.compile(r"(?:[A-Z_]+(?:,[A-Z_]+)*(?: by [0-9]+)?\+?)?"),
 }
+_NO_REASON = ("", "None")
 #: Columns a line has too many, times those it should have; a line with more is not divided.
 _MOST_TRIED = 200_000
-
-
-class SacctRow(NamedTuple):
-    """One line: its columns by name in lower case."""
-
-    values: dict[str, str]
-    position: FilePosition
-
-    @property
-    def job_id(self) -> str:
-        """The id, with the step's name for a step."""
-        return self.values.get("jobid") or self.values.get("jobidraw", "")
-
-    @property
-    def is_step(self) -> bool:
-        """Whether the line is a step of a job."""
-        return "." in self.job_id and "..." not in self.job_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,19 +127,47 @@ def _takes(name: str, cell: str) -> bool:
     return name not in _CLASSES or bool(_CLASSES[name].fullmatch(cell))
 
 
-@dataclass(slots=True)
-class SacctLines:
-    """The rows of a file."""
+class SacctRecords:
+    """
+    The jobs and steps of a file.
 
-    path: Path
-    bad: Callable[[TraceError], None]
-    notes: Counter[str] = field(default_factory=Counter)
+    Parameters
+    ----------
+    path
+        Output of ``sacct --parsable2`` or ``sacct --json``, plain or gzip.
+    rejected
+        Takes the rows that cannot be read.
+
+    Attributes
+    ----------
+    notes
+        How many lines of text are mended, and how.
+    """
+
+    def __init__(self, path: Path, rejected: RejectedRows | None = None) -> None:
+        self.path = path
+        self.rejected = RejectedRows() if rejected is None else rejected
+        self.notes: Counter[str] = Counter()
 
     def rows(self) -> Iterator[SacctRow]:
-        """Yield the rows after the header."""
+        """
+        Return the rows, as they come.
+
+        Raises
+        ------
+        TraceError
+            If the file cannot be read, or is no output of sacct.
+        """
+        if is_json(head(self.path)):
+            return json_rows(self.path, self.rejected)
+        return self._lines()
+
+    def _lines(self) -> Iterator[SacctRow]:
+        """Yield the rows of text after the header."""
         layout: LineLayout | None = None
         header = ""
         cells: list[str] = []
+        texts: list[str] = []
         position = FilePosition(self.path, 0)
         for number, raw in lines(self.path):
             next_position = FilePosition(self.path, number)
@@ -163,7 +176,7 @@ class SacctLines:
             except TraceError as error:
                 if layout is None:
                     raise
-                self.bad(error)
+                self.rejected.add(error)
                 continue
             if layout is None:
                 if not text.startswith("#"):
@@ -173,32 +186,34 @@ class SacctLines:
                 continue
             next_cells = text.split(layout.delimiter)
             if layout.begins_row(next_cells) or not (cells and layout.goes_on(cells)):
-                yield from self._row(layout, cells, position)
-                cells, position = next_cells, next_position
+                yield from self._row(layout, cells, position, texts)
+                cells, texts, position = next_cells, [text], next_position
             elif len(cells[-1]) + len(text) < MAX_LINE:
                 self.notes["continue the text of the line before"] += 1
                 cells[-1:] = [f"{cells[-1]}\n{next_cells[0]}", *next_cells[1:]]
+                texts.append(text)
             else:
-                self.bad(
-                    next_position.error(f"the text goes on for more than {MAX_LINE} characters")
-                )
+                why = f"the text goes on for more than {MAX_LINE} characters"
+                self.rejected.add(next_position.error(why))
         if layout is not None:
-            yield from self._row(layout, cells, position)
+            yield from self._row(layout, cells, position, texts)
 
     def _row(
-        self, layout: LineLayout, cells: list[str], position: FilePosition
+        self, layout: LineLayout, cells: list[str], position: FilePosition, texts: Sequence[str]
     ) -> Iterator[SacctRow]:
         if not cells:
             return
+        text = "\n".join(texts)
         try:
             columns = layout.divided(cells, position)
             if columns is not cells:
                 self.notes["have the delimiter in a text"] += 1
-            row = SacctRow(dict(zip(layout.names, map(str.strip, columns), strict=True)), position)
+            values = dict(zip(layout.names, map(str.strip, columns), strict=True))
+            row = SacctRow(values, position, text)
             if not row.job_id:
                 raise position.error("must not be empty", "JobID")
         except TraceError as error:
-            self.bad(error)
+            self.rejected.add(error, text)
         else:
             yield row
 
@@ -223,9 +238,9 @@ def _header(text: str) -> tuple[tuple[str, ...], str] | None:
     return (*names, *([""] if last else [])), between[1]
 
 
-def is_first_line(head: bytes) -> bool:
+def is_first_line(start: bytes) -> bool:
     """Tell whether the first bytes of a file are those of sacct's lines."""
-    lines = (line.decode("utf-8", "replace").strip() for line in head.split(b"\n"))
+    lines = (line.decode("utf-8", "replace").strip() for line in start.split(b"\n"))
     first = next((line for line in lines if line and not line.startswith("#")), "")
     return _header(first) is not None
 
@@ -251,3 +266,20 @@ def _layout(first: str, position: FilePosition) -> LineLayout:
             f"{hint.replace('Did you mean', 'Is it called')}"
         )
     return LineLayout(*layout)
+
+
+def reasons_of(log: Path) -> Mapping[str, str]:
+    """
+    Return the last reason, by job, for which Slurm did not start it; none where it says nothing.
+
+    That is the column ``Reason`` of sacct; Priority and Resources are not recorded there. A log of
+    another kind has no reasons.
+    """
+    try:
+        return {
+            row.job_id: reason
+            for row in SacctRecords(log).rows()
+            if not row.is_step and (reason := row.values.get("reason", "")) not in _NO_REASON
+        }
+    except TraceError:
+        return {}

@@ -22,7 +22,7 @@ A table by hand needs ``job_id``, ``submit``, ``runtime``, ``requested_time`` an
 - ``status``, ``recorded_start``.
 
 Times are seconds since the epoch the file names (``# epoch: 1396248670``), memory is in KB, an
-empty cell is unknown. A job with an empty ``runtime`` never ran and is set aside.
+empty cell is unknown. A job with an empty ``runtime`` never ran and is excluded.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched.errors import TraceError
-from cpsched.logs.checks import RowChecks
-from cpsched.logs.table_cells import TableCells, check_columns
-from cpsched.logs.table_metadata import read_metadata
+from cpsched.logs.collect import ordered
+from cpsched.logs.tables.cells import TableCells, check_columns
+from cpsched.logs.text import MAX_KINDS, title
 from cpsched.model.arrays import constant, is_constant, put_away
 from cpsched.model.distinct import any_repeated, has_nul
 from cpsched.model.workload import (
@@ -50,19 +50,22 @@ from cpsched.model.workload import (
     taken,
 )
 from cpsched.util import arrow
-from cpsched.util.types import MAX_AMOUNT, MISSING, UNBOUNDED
+from cpsched.util.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     import pyarrow as pa
 
-    from cpsched.logs.table_cells import LogTable
+    from cpsched.logs.rejects import RejectedRows, RowChecks
+    from cpsched.logs.tables.cells import LogTable
     from cpsched.model.workload import Layout
     from cpsched.util.types import AnyArray, IntArray
 
 REQUIRED = ("job_id", "submit", "runtime", "requested_time")
 
+#: Version of the columns and metadata written.
+VERSION = 1
 _AMOUNT_COLUMN = re.compile(r"(request|per_node|per_node_max)\.(.+)", re.DOTALL)
 #: Columns of numbers in which an empty cell stands for the neutral one: those with no other word
 #: for it, and these.
@@ -70,33 +73,25 @@ _BLANKS = ("segment", "max_switches", "nodes_max")
 _KNOWN = (*(name for name in COLUMNS if name not in AMOUNTS), "cores")
 
 
-def workload_of(table: LogTable, *, skip_bad_lines: bool) -> Workload:
+def workload_of(table: LogTable, rejected: RejectedRows) -> Workload:
     """
     Return the workload a table holds.
 
     Raises
     ------
     TraceError
-        If a column is missing or unknown, a row is invalid (unless ``skip_bad_lines``), or
-        there is not a job.
+        If a column is missing or unknown, or there is not a job.
     """
     _check_columns(table)
     layout: Layout = "processors" if "cores" in table.columns else "units"
     matches = map(_AMOUNT_COLUMN.fullmatch, table.columns)
-    about = read_metadata(table, {match[2] for match in matches if match}, layout)
+    about = _metadata(table, {match[2] for match in matches if match}, layout)
     resources = about["resources"]
-    checks = RowChecks(table.num_rows)
-    cells = TableCells(table, checks)
+    cells = TableCells(table, rejected)
     columns = _columns(cells, resources)
-    _check_rows(columns, resources, checks)
-    position = _positions(cells, checks, columns["job_id"])
-    rows, set_aside = checks.settle(
-        table.path,
-        table.line,
-        skip_bad_lines=skip_bad_lines,
-        bad_lines=table.bad,
-        never_ran=columns["runtime"] == MISSING,
-    )
+    _check_rows(columns, resources, cells.checks)
+    position = _positions(cells, columns["job_id"])
+    rows, excluded = cells.jobs(never_ran=columns["runtime"] == MISSING)
     columns["dependency"] = position
     if not is_constant(position):
         new_row = np.full(table.num_rows + 1, -1, dtype=np.int64)
@@ -105,7 +100,7 @@ def workload_of(table: LogTable, *, skip_bad_lines: bool) -> Workload:
     if len(rows) < table.num_rows:
         columns = taken(columns, rows)
     total: Counter[str] = Counter()
-    for reason, count in (*about["set_aside"], *set_aside):
+    for reason, count in (*about["set_aside"], *excluded):
         total[reason] += count
     return Workload.build(
         **about | {"set_aside": tuple(total.items())},
@@ -179,8 +174,8 @@ def _columns(cells: TableCells, resources: Sequence[str]) -> dict[str, Any]:
     units = cells.integers("cores" if "cores" in cells else "units", 1, UNBOUNDED - 1)
     columns: dict[str, Any] = {
         "job_id": cells.ids("job_id"),
-        "submit": cells.seconds("submit"),
-        "runtime": cells.seconds("runtime", blank=MISSING),
+        "submit": cells.integers("submit", 0, MAX_TIME),
+        "runtime": cells.integers("runtime", 0, MAX_TIME, MISSING),
         "units": units,
         **{kind: put_away(_amounts(cells, kind, resources)) for kind in AMOUNTS},
         "units_min": _or(cells.integers("units_min", 0, UNBOUNDED, MISSING), units),
@@ -227,7 +222,7 @@ def _check_rows(columns: Mapping[str, Any], resources: Sequence[str], checks: Ro
     checks.fail_totals(columns["units"], columns["request"], "units")
 
 
-def _positions(cells: TableCells, checks: RowChecks, ids: AnyArray) -> IntArray:
+def _positions(cells: TableCells, ids: AnyArray) -> IntArray:
     """Return the row each job depends on, -1 for none."""
     names = cells.labels("dependency")
     if not names.values:
@@ -235,7 +230,7 @@ def _positions(cells: TableCells, checks: RowChecks, ids: AnyArray) -> IntArray:
     row_of = {job_id: row for row, job_id in enumerate(ids.tolist())}
     rows = np.array([*(row_of.get(name, -1) for name in names.values), -1], dtype=np.int64)
     unknown = np.array([*(name not in row_of for name in names.values), False])
-    checks.fail(unknown[names.codes], "no job has this id", "dependency", names.decode())
+    cells.checks.fail(unknown[names.codes], "no job has this id", "dependency", names.decode())
     positions: IntArray = rows[names.codes]
     return positions
 
@@ -258,3 +253,90 @@ def _or(values: IntArray, instead: IntArray) -> IntArray:
     if is_constant(values):
         return instead
     return np.where(values == MISSING, instead, values)
+
+
+# -- metadata -----------------------------------------------------------------------------------
+
+
+def metadata_of(workload: Workload) -> dict[str, Any]:
+    """Return a workload's metadata, ready for JSON."""
+    return {
+        "cpsched-table": VERSION,
+        "title": workload.title,
+        "epoch": workload.epoch,
+        "layout": workload.layout,
+        "resources": list(workload.resources),
+        "header": [list(pair) for pair in workload.header],
+        "set_aside": [list(pair) for pair in workload.set_aside],
+    }
+
+
+def _metadata(table: LogTable, named: Collection[str], layout: Layout) -> dict[str, Any]:
+    """
+    Return what a table says of its workload, by the parameters of ``Workload.build``.
+
+    Parameters
+    ----------
+    named
+        The resource types that the columns name.
+    layout
+        The workload's layout where the table does not say.
+
+    Raises
+    ------
+    TraceError
+        If the table is of a later version, or a value is not what it should be.
+    """
+    usual: dict[str, Any] = {
+        "cpsched-table": VERSION,
+        "title": title(table.path),
+        "epoch": None,
+        "layout": layout,
+        "resources": list(ordered(named)),
+        "header": [],
+        "set_aside": [],
+    }
+    values = {key: table.metadata.get(key, value) for key, value in usual.items()}
+    faults = list(_faults(values))
+    if not faults and (left_out := set(named) - set(values["resources"])):
+        faults = [("resources", f"must name {min(left_out)!r} too, which has a column")]
+    for key, right in faults:
+        value = table.metadata.get(key)
+        raise TraceError(right, file=table.path, field=f"metadata {key}", value=value)
+    del values["cpsched-table"]
+    # Other comment lines of the file follow the log's header.
+    header = [*values["header"], *(["", comment] for comment in table.comments)]
+    pairs = {"header": header, "set_aside": values["set_aside"]}
+    return values | {key: [(name, value) for name, value in these] for key, these in pairs.items()}
+
+
+def _faults(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the keys whose values are wrong, and what would be right."""
+    kinds, epoch = values["resources"], values["epoch"]
+    if not _is_integer(values["cpsched-table"], 0, VERSION):
+        yield "cpsched-table", f"this cpsched reads versions up to {VERSION}"
+    if not (isinstance(kinds, list) and all(isinstance(kind, str) for kind in kinds)):
+        yield "resources", "must be a list of strings"
+    elif not 0 < len(kinds) == len(set(kinds)) <= MAX_KINDS:
+        yield "resources", f"must be different names, at least one and at most {MAX_KINDS}"
+    if not isinstance(values["title"], str):
+        yield "title", "must be a string"
+    if epoch is not None and not _is_integer(epoch, -MAX_TIME, MAX_TIME):
+        yield "epoch", "must be seconds since 1970, or null"
+    if values["layout"] not in ("units", "processors"):
+        yield "layout", 'must be "units" or "processors"'
+    if not _are_pairs(values["header"], lambda text: isinstance(text, str)):
+        yield "header", "must be a list of [key, text]"
+    if not _are_pairs(values["set_aside"], lambda count: _is_integer(count, 0, 2**53)):
+        yield "set_aside", "must be a list of [reason, count]"
+
+
+def _is_integer(value: Any, lowest: int, greatest: int) -> bool:
+    return type(value) is int and lowest <= value <= greatest
+
+
+def _are_pairs(pairs: Any, second: Callable[[Any], bool]) -> bool:
+    return isinstance(pairs, list) and all(
+        isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str) and second(pair[1])
+        for pair in pairs
+    )
