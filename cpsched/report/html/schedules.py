@@ -150,6 +150,8 @@ def _figure(has_dates: bool, **settings: Any) -> Any:
     else:
         chart.xaxis.ticker = AdaptiveTicker(base=24, mantissas=[1, 2, 3, 6, 12])
         chart.xaxis.axis_label = "hours since the start of the log"
+    # More labels would overlap on a phone.
+    chart.xaxis.ticker.desired_num_ticks = 4
     return chart
 
 
@@ -236,6 +238,7 @@ def _queues(
     tool.overlay.fill_alpha = 0.2
     chart.add_tools(tool)
     chart.y_range.start = 0
+    chart.y_range.only_visible = True
     chart.yaxis.ticker = BasicTicker(desired_num_ticks=3)
     return chart
 
