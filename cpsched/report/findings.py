@@ -45,6 +45,8 @@ _MOST, _MOST_GROUPS = 6, 3
 _NOTICED = 60
 #: The baseline of scenarios, which needs no name.
 _BASELINE = "baseline"
+#: From this ratio on, changes are factors.
+_MANY_TIMES = 10
 #: Kinds of groups that every log has.
 _FORMS = ("length", "size")
 _CAVEATS = {
@@ -114,9 +116,11 @@ class Effect(NamedTuple):
         """The interval in words, or why there is none."""
         if self.interval is None:
             return "one run" if self.verdict == ONE_RUN else "no interval"
-        low, high = (change(end) for end in self.interval)
+        low, high = self.interval
         less = "" if is_clear(self.verdict) else ", not significant"
-        return f"95 % CI {low.removesuffix(' %')} to {high}{less}"
+        if high >= _MANY_TIMES:
+            return f"95 % CI {low:,.1f} to {high:,.1f} times{less}"
+        return f"95 % CI {change(low).removesuffix(' %')} to {change(high)}{less}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -429,7 +433,7 @@ def signed(seconds: float) -> str:
 
 def change(ratio: float) -> str:
     """Return a ratio as a change in percent: ``-72 %``; as a factor from ten times on."""
-    if ratio >= 10:
+    if ratio >= _MANY_TIMES:
         return f"{ratio:,.0f} times"
     percent = 100 * (ratio - 1)
     if abs(percent) < 0.05:

@@ -151,6 +151,11 @@ def test_a_ratio_is_a_change_in_percent(ratio, text):
     assert change(ratio) == text
 
 
+def test_a_large_interval_is_in_factors():
+    effect = Effect("mean wait", 12.0, (5.27, 28.04), HIGHER)
+    assert str(effect) == "mean wait 12 times (95 % CI 5.3 to 28.0 times)"
+
+
 #: Slowdown, longest wait: ties, nothing that ran for long, no wait at all, all rejected but one.
 HOSTILE = [(20.0, 14_400.0), (1.0, 0.0), (20.001, 14_401.0), (0.0, 0.0), (1e9, 1e12)]
 
