@@ -37,7 +37,6 @@ def carry_out_and_show(study: Study, shown: Shown, *, repeat: str = "--repeat 5"
     from cpsched.report import write_tables
     from cpsched.study import carry_out, make_tables
     from cpsched.util.atomic_files import subfolder
-    from cpsched.util.spec import build
 
     made: list[Tables] = []
 
@@ -52,7 +51,7 @@ def carry_out_and_show(study: Study, shown: Shown, *, repeat: str = "--repeat 5"
             shown.out,
             jobs=shown.workers,
             display=display,
-            backend=None if shown.executor is None else build("backends", shown.executor),
+            executor=shown.executor,
             finish=tables_of,
         )
     complain_about(outcome)
