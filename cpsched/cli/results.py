@@ -27,11 +27,10 @@ if TYPE_CHECKING:
 _SAID = ("allocator", "decisions", "predictions", "provenance")
 
 
-def show_results(
-    tables: Tables, repeat: str, *, all_tables: bool, place: bool = True, praise: bool = True
-) -> None:
+def show_results(tables: Tables, repeat: str, *, all_tables: bool, place: bool = True) -> None:
     """
-    Print what came of runs: what they leave out, the leading figures, and the finding.
+    Print what came of runs: what they leave out, the leading figures, the finding, and then how
+    near they are to what the log records.
 
     Parameters
     ----------
@@ -41,14 +40,11 @@ def show_results(
         Whether to print all other tables too: who gains and who loses, and all figures.
     place
         Whether to name workload and system above the table, with what they leave out.
-    praise
-        Whether to print the finding.
     """
     from cpsched.report.leading_rows import leading, leading_text
     from cpsched.report.never_started import never_started
     from cpsched.report.outcomes import load_lines, outcome_lines
     from cpsched.report.readable import readable
-    from cpsched.report.record import reproduced
     from cpsched.report.sentences import conclusions
 
     for line in _notes(tables):
@@ -64,10 +60,7 @@ def show_results(
                 say(line)
         # Reasons and counts of what is left out stand above where they are the same in all runs.
         above = ("rejected", "set_aside")
-        for line in (
-            *never_started(tables, found.place),
-            *reproduced(tables, found.place),
-        ):
+        for line in never_started(tables, found.place):
             say(line)
         for line in (
             *outcome_lines(tables, found.place, without=above, never=("never_started",)),
@@ -85,15 +78,28 @@ def show_results(
             echo(f"\n{titled.place}: {titled.title}\n\n{titled.table.in_words().text(width())}")
         for table in _of_first_runs(tables):
             echo(f"\n{table.in_words().text(width())}")
-    if praise:
-        _show_finding(conclusions(tables, repeat))
+    _show_sentences(conclusions(tables, repeat))
+    _show_sentences(_recorded(tables))
 
 
-def _show_finding(sentences: Sequence[str]) -> None:
+def _show_sentences(sentences: Sequence[str]) -> None:
     if sentences:
         echo("")
     for line in sentences:
         say(line)
+
+
+def _recorded(tables: Tables) -> list[str]:
+    """Return how near the runs are to the recorded schedule; of several places, each with it."""
+    from cpsched.report.leading_rows import leading
+    from cpsched.report.record import reproduced
+
+    places = [shown.place for shown in leading(tables)]
+    return [
+        f"{place}: {line}" if len(places) > 1 else line
+        for place in places
+        for line in reproduced(tables, place)
+    ]
 
 
 def _show_overview(tables: Tables) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.report.findings import ratio_of, span
 from cpsched.study.results import case_of
-from cpsched.util.words import counted
+from cpsched.util.words import counted, estimate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -53,10 +53,12 @@ def reproduced(tables: Tables, place: str) -> Iterator[str]:
             row["reproduced"], f"reproduces the recorded waits {row['reproduced']}"
         )
         name = "the baseline" if tables.results.by_group else row["dispatcher"]
+        if len({one.predictor for one in tables.results.runs}) > 1:
+            name += f" with {estimate(row['predictor'])}"
         several = len({one.seed for one in tables.results.runs if one.case == place}) > 1
         which = "; the first repetition" if several else ""
         yield f"{name} {how} ({_waits(row)}{which}){_MEANS[row['reproduced']]}"
-    elif tables.results.by_group:
+    elif tables.results.by_group and run.record:
         yield "the log records no starts, so nothing says how close the baseline is to the site"
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from cpsched.report.findings import Against, Change, Claim, lost, ratio_of, span
 from cpsched.report.overview import overview
-from cpsched.report.record import not_reproduced, of_groups
+from cpsched.report.record import of_groups
 from cpsched.study.comparisons import key_of
 from cpsched.study.gains import NOTICED
 from cpsched.study.results import case_of
@@ -107,12 +107,7 @@ def findings(tables: Tables, repeat: str = SEVERAL_SEEDS) -> list[Finding]:
     found = []
     for place, changes in _changes(tables).items():
         real = {key: one for key, one in changes.items() if key not in knowing} or changes
-        unlike = (
-            f"{tables.results.baseline.dispatcher} does not reproduce the recorded waits, so this"
-            " is of the simulated system, not the site."
-        )
-        sentences = [unlike] if not_reproduced(tables, place) else []
-        sentences += [*_of_dispatchers(tables, real, repeat), *_front(tables, place)]
+        sentences = [*_of_dispatchers(tables, real, repeat), *_front(tables, place)]
         if len(real) < len(changes):
             sentences.append("Runs that know the actual runtimes are left out of this finding.")
         found.append(Finding(place, tuple(sentences), _best(real)[2:]))
@@ -276,11 +271,7 @@ def _of_scenarios(tables: Tables, repeat: str) -> Finding | None:
             said += f"; the change is largest for {' '.join(whose)} ({change} a job)"
         sentences.append(f"{key[2]}: {said}{of_groups(tables, (key[2], *made_of[key]), whose)}.")
     best = _best(changes)
-    unlike = not_reproduced(tables)
-    if unlike:
-        # What does not hold there is no reason to praise a scenario.
-        sentences[:0] = [f"{line[0].upper()}{line[1:]}." for line in unlike]
-    elif len(groups) > 1:
+    if len(groups) > 1:
         sentences.insert(0, _most_helpful(changes[best], len(groups), whom.get(best, "")))
     start = tables.results.measure_from
     if start is not None:
