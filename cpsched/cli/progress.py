@@ -6,7 +6,7 @@ import sys
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from cpsched.cli.output import complain
 from cpsched.simulation.observers import Observer
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rich.console import Console
-    from rich.progress import TaskID
+    from rich.progress import Progress, TaskID
 
 #: Seconds between updates of a simulation's bar.
 _REFRESH = 0.2
@@ -27,47 +27,36 @@ _LINE = 60
 _SPEED = 3600
 
 
-class Display:
-    """A bar for each thing that is under way, with how much is done and how long the rest takes."""
+class _Lines:
+    """What a display shows, as a line now and then."""
 
     def __init__(self) -> None:
-        from rich import progress as rich
-
-        self.bars = rich.Progress(
-            rich.TextColumn("{task.description}", markup=False),
-            rich.BarColumn(24),
-            rich.TextColumn("{task.fields[count]}", markup=False),
-            rich.TextColumn("{task.fields[more]}", markup=False),
-            rich.TimeElapsedColumn(),
-            rich.TimeRemainingColumn(),
-            console=_console(),
-            transient=True,
-            disable=not sys.stderr.isatty(),
-            speed_estimate_period=_SPEED,
-        )
         self._began = self._printed = monotonic()
+        self._tasks: list[dict[str, Any]] = []
 
-    def add(self, title: str, total: int | None = None, *, visible: bool = True) -> TaskID:
-        """Add something that is under way; without a total nobody knows how much there is."""
-        return self.bars.add_task(escaped(title), total=total, visible=visible, count="", more="")
+    def add_task(self, description: str, **about: Any) -> int:
+        """Add something that is under way."""
+        self._tasks.append({"description": description, "completed": 0, **about})
+        return len(self._tasks) - 1
 
-    def update(self, task: TaskID, completed: float, **changes: Any) -> None:
-        """Show how much is done; where stderr is no terminal, if the last line is old."""
-        self.bars.update(task, completed=completed, **changes)
-        shown = self.bars.tasks[self.bars.task_ids.index(task)]
-        if shown.total:
-            count = f"{int(completed):,} of {int(shown.total):,}"
-            self.bars.update(task, count=count)
+    def update(self, task: int, **changes: Any) -> None:
+        """Change what is known of it, and print a line if the last one is old."""
+        self._tasks[task] |= changes
         now = monotonic()
-        if self.bars.disable and now - self._printed >= _LINE:
-            self._printed = now
-            lines = [
-                f"{bar.description.strip()}: {bar.fields['count']}"
-                for bar in self.bars.tasks
-                if bar.fields["count"] and not bar.finished
-            ]
-            passed = f"{duration(round(now - self._began))} elapsed"
-            print(", ".join([*lines, passed]), file=sys.stderr)  # noqa: T201
+        if now - self._printed < _LINE:
+            return
+        self._printed = now
+        counts = [
+            f"{escaped(about['description'])}: {int(about['completed']):,} of {about['total']:,}"
+            for about in self._tasks
+            if about["completed"] < (about["total"] or 0)
+        ]
+        passed = f"{duration(round(now - self._began))} elapsed"
+        print(", ".join([*counts, passed]), file=sys.stderr)  # noqa: T201
+
+    def remove_task(self, task: int) -> None:
+        """Forget it."""
+        self._tasks[task]["total"] = 0
 
 
 def _console() -> Console:
@@ -78,11 +67,25 @@ def _console() -> Console:
 
 
 @contextmanager
-def display() -> Iterator[Display]:
-    """Give a display for as long as something takes."""
-    shown = Display()
-    with shown.bars:
-        yield shown
+def display() -> Iterator[Progress]:
+    """Give a display on stderr; where that is no terminal, lines without rich."""
+    if not sys.stderr.isatty():
+        yield cast("Progress", _Lines())
+        return
+    from rich import progress as rich
+
+    with rich.Progress(
+        rich.TextColumn("{task.description}", markup=False),
+        rich.BarColumn(24),
+        rich.TaskProgressColumn(),
+        rich.TextColumn("{task.fields[more]}", markup=False),
+        rich.TimeElapsedColumn(),
+        rich.TimeRemainingColumn(),
+        console=_console(),
+        transient=True,
+        speed_estimate_period=_SPEED,
+    ) as progress:
+        yield progress
 
 
 class ProgressBar(Observer):
@@ -91,7 +94,7 @@ class ProgressBar(Observer):
 
     Parameters
     ----------
-    shown, task
+    progress, task
         The display, and the bar in it.
     epoch
         Unix time of second 0, or None.
@@ -101,12 +104,12 @@ class ProgressBar(Observer):
 
     def __init__(
         self,
-        shown: Display,
+        progress: Progress,
         task: TaskID,
         epoch: int | None,
         each: Callable[[int], None] = lambda _: None,
     ) -> None:
-        self._shown = shown
+        self._progress = progress
         self._task = task
         self._epoch = epoch
         self._each = each
@@ -120,25 +123,27 @@ class ProgressBar(Observer):
         date = f"day {now // 86400}"
         if self._epoch is not None:
             date = datetime.fromtimestamp(self._epoch + now, UTC).strftime("%Y-%m-%d")
-        self._shown.update(self._task, ended, more=f"queue {waiting:,}  {date}")
+        more = f"{ended:,} jobs, queue {waiting:,}, {date}"
+        self._progress.update(self._task, completed=ended, more=more)
         self._each(ended)
 
 
 @contextmanager
 def progress_bar(title: str, num_jobs: int, epoch: int | None) -> Iterator[list[Observer]]:
     """Give the observers that draw the bar of one simulation."""
-    with display() as shown:
-        yield [ProgressBar(shown, shown.add(title, num_jobs), epoch)]
+    with display() as progress:
+        task = progress.add_task(title, total=num_jobs, more="")
+        yield [ProgressBar(progress, task, epoch)]
 
 
 @contextmanager
 def steps() -> Iterator[Callable[[str, int, int | None], None]]:
     """Give a function that shows the step, how many are done, and how many there are."""
-    with display() as shown:
+    with display() as progress:
         # Nothing is shown before the first step is known.
-        task = shown.add("", visible=False)
-        yield lambda step, done, total: shown.update(
-            task, done, description=escaped(step), total=total, visible=True
+        task = progress.add_task("", total=None, visible=False, more="")
+        yield lambda step, done, total: progress.update(
+            task, description=escaped(step), completed=done, total=total, visible=True
         )
 
 
@@ -166,21 +171,22 @@ def reading(path: str | Path) -> Iterator[None]:
 @contextmanager
 def study_bars() -> Iterator[Bars]:
     """Give what shows the runs of a study."""
-    with display() as shown:
-        yield Bars(shown)
+    with display() as progress:
+        yield Bars(progress)
 
 
 class Bars:
     """A bar for the runs of a study, and one for the run of this process."""
 
-    def __init__(self, shown: Display) -> None:
-        self._shown = shown
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
         self._done = self._failed = 0
         self._run: TaskID | None = None
 
     def begin(self, runs: int, existing: int) -> None:
         """Show the study, if there is more than one run to make."""
-        self._runs = self._shown.add("runs", runs - existing, visible=runs > existing + 1)
+        left = runs - existing
+        self._runs = self._progress.add_task("runs", total=left, visible=left > 1, more="")
 
     def note(self, sentence: str) -> None:
         """Print why runs that are done are made again."""
@@ -188,19 +194,19 @@ class Bars:
 
     def watch(self, title: str, jobs: int, epoch: int | None) -> list[Observer]:
         """Show a run, which is also a part of the study."""
-        self._run = self._shown.add(title, jobs)
+        self._run = self._progress.add_task(escaped(title), total=jobs, more="")
 
         def part(ended: int) -> None:
-            self._shown.update(self._runs, self._done + ended / max(jobs, 1))
+            self._progress.update(self._runs, completed=self._done + ended / max(jobs, 1))
 
-        return [ProgressBar(self._shown, self._run, epoch, part)]
+        return [ProgressBar(self._progress, self._run, epoch, part)]
 
     def advance(self, *, failed: bool) -> None:
         """Count a run."""
         if self._run is not None:
-            self._shown.bars.remove_task(self._run)
+            self._progress.remove_task(self._run)
             self._run = None
         self._done += 1
         self._failed += failed
-        more = f"{self._failed:,} failed" if self._failed else ""
-        self._shown.update(self._runs, self._done, more=more)
+        more = f"{self._done:,} ended" + f", {self._failed:,} failed" * bool(self._failed)
+        self._progress.update(self._runs, completed=self._done, more=more)

@@ -62,7 +62,7 @@ def test_what_takes_long_is_named(patient):
     with working("planning with cp-pool"):
         _wait_for(patient, "planning with cp-pool")
     assert "0:00:0" in patient.getvalue()
-    assert " of " not in patient.getvalue()
+    assert "%" not in patient.getvalue()
 
 
 def test_nothing_is_shown_in_a_pipe(patient, monkeypatch):
@@ -76,7 +76,7 @@ def test_nothing_is_shown_in_a_pipe(patient, monkeypatch):
 def test_how_much_is_done_is_shown_where_it_is_known(patient):
     with working("reading log.gz") as tell:
         tell(1, 2)
-        _wait_for(patient, "1 of 2")
+        _wait_for(patient, "50%")
 
 
 def test_a_study_shows_its_runs_and_the_time_left(patient):
@@ -86,22 +86,20 @@ def test_a_study_shows_its_runs_and_the_time_left(patient):
         (shown,) = bars.watch("easy-wsept, repetition 3", 60, None)
         shown.on_progress(30, 3, 86400)
         _wait_for(patient, "easy-wsept, repetition 3")
-        _wait_for(patient, "30 of 60")
-        _wait_for(patient, "queue 3  day 1")
-        runs, run = bars._shown.bars.tasks
+        _wait_for(patient, "30 jobs, queue 3, day 1")
+        runs, run = bars._progress.tasks
         assert (runs.total, runs.completed, run.completed) == (6, 0.5, 30)
         bars.advance(failed=False)
         bars.advance(failed=True)
-        _wait_for(patient, "2 of 6")
-        _wait_for(patient, "1 failed")
-        (runs,) = bars._shown.bars.tasks
+        _wait_for(patient, "2 ended, 1 failed")
+        (runs,) = bars._progress.tasks
         assert runs.time_remaining is not None
 
 
 def test_a_single_run_needs_one_bar(patient):
     with study_bars() as bars:
         bars.begin(runs=1, existing=0)
-        assert [task.visible for task in bars._shown.bars.tasks] == [False]
+        assert [task.visible for task in bars._progress.tasks] == [False]
 
 
 def test_without_a_terminal_a_line_is_printed_now_and_then(monkeypatch, capsys):
