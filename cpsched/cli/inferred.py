@@ -40,14 +40,14 @@ class InferredLog:
         What is assumed, and why.
     name
         The name of the system, or its file in the study's folder.
-    bad_lines
-        Whether the log has lines that are skipped.
+    options
+        Options with which the log is read.
     """
 
     log: str
     system: InferredSystem
     name: str
-    bad_lines: bool
+    options: tuple[str, ...]
 
     def print_assumptions(self) -> None:
         """Print what is assumed of the system."""
@@ -62,11 +62,11 @@ class InferredLog:
         from cpsched.report.sentences import findings
         from cpsched.study.wait_changes import wait_changes
 
+        echo("")
         for finding in findings(tables):
             for line in wait_changes(tables, finding.place, finding.about):
                 say(line)
-        on = f"{shlex.quote(self.log)}{' --skip-bad-lines' * self.bad_lines} --system "
-        on += shlex.quote(self.name)
+        on = shlex.join([self.log, *self.options, "--system", self.name])
         baseline, compared = nearest(tables), tables.results.baseline.dispatcher
         if baseline and baseline != compared:
             say(
@@ -74,7 +74,7 @@ class InferredLog:
                 " runs there, compare with it."
             )
         named = f" -d {shlex.quote(baseline)}" if baseline else ""
-        echo("\nNext:")
+        echo("Next:")
         echo(f"  cpsched what-if {on}{named} --change 'scale-load 1.1' --out what-if")
         if baseline:
             echo(f"  cpsched validate {on}{named} --out validation")
@@ -112,8 +112,10 @@ def inferred_logs(logs: Sequence[str], log_format: str | None, out: Path) -> lis
             with replacing(path) as partial:
                 partial.write_text(system.system, encoding="utf-8")
             name = str(path)
-        bad_lines = bool(dict(workload.set_aside).get("bad line"))
-        inferred.append(InferredLog(log, system, name, bad_lines))
+        options = [] if log_format is None else ["--input-format", log_format]
+        if "bad line" in dict(workload.set_aside):
+            options.append("--skip-bad-lines")
+        inferred.append(InferredLog(log, system, name, tuple(options)))
     return inferred
 
 

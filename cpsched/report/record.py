@@ -62,24 +62,18 @@ def reproduced(tables: Tables, place: str) -> Iterator[str]:
         yield "the log records no starts, so nothing says how close the baseline is to the site"
 
 
-def not_reproduced(tables: Tables, place: str = "") -> list[str]:
-    """Return why runs say nothing of the site; by default those of the first place."""
-    place = place or tables.results.runs[0].case
-    run = next(run for run in tables.results.runs if run.case == place)
-    rows = [row for row in tables.record.rows() if case_of(row) == place]
-    bad = misfit(run) or any(row["kind"] == "all" and row["reproduced"] == "not" for row in rows)
-    return list(reproduced(tables, place)) if bad else []
-
-
 def of_groups(tables: Tables, changes: Iterable[str], most: tuple[str, str] | None) -> str:
     """Name the groups not reproduced that changes name, or whose waits change most (``most``)."""
     named = {match for text in changes for match in _NAMED.findall(text)}
-    if not_reproduced(tables):
+    rows = tables.record.rows()
+    if misfit(tables.results.runs[0]) or any(
+        (row["kind"], row["reproduced"]) == ("all", "not") for row in rows
+    ):
         # It is said of all jobs already.
         return ""
     return "".join(
         f"; of {row['kind']} {row['group']} the recorded waits are not reproduced ({_waits(row)})"
-        for row in tables.record.rows()
+        for row in rows
         if row["reproduced"] == "not"
         and ((row["kind"].lower(), row["group"]) in named or (row["kind"], row["group"]) == most)
     )

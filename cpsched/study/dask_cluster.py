@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+import signal
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import ConfigError, RunError
 from cpsched.study.worker import KILLED, RunOutcome
-from cpsched.util.interrupts import deaf_to_ctrl_c
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -103,19 +104,35 @@ class DaskCluster:
                 "n_workers": self._workers, "threads_per_worker": 1,
                 "dashboard_address": "127.0.0.1:0", "silence_logs": logging.CRITICAL,
             }  # fmt: skip
-        try:
-            with (
-                deaf_to_ctrl_c(),
-                dask.config.set({"distributed.scheduler.allowed-failures": _DEATHS}),
-            ):
-                client = self._dask.Client(**given)
-        except (OSError, ValueError) as error:
-            reason = " ".join(str(error).split())
-            raise ConfigError(
-                f"Dask's scheduler is not reached: {reason}", key="--executor"
-            ) from error
-        with client:
+        with ExitStack() as stack:
+            try:
+                with (
+                    _ctrl_c_blocked(),
+                    dask.config.set({"distributed.scheduler.allowed-failures": _DEATHS}),
+                ):
+                    client = stack.enter_context(self._dask.Client(**given))
+            except (OSError, ValueError) as error:
+                reason = " ".join(str(error).split())
+                raise ConfigError(
+                    f"Dask's scheduler is not reached: {reason}", key="--executor"
+                ) from error
             if client.cluster is not None:
                 # A worker that is killed while it starts is not replaced otherwise.
                 client.cluster.adapt(minimum=self._workers, maximum=self._workers)
             yield client
+
+
+@contextmanager
+def _ctrl_c_blocked() -> Iterator[None]:
+    """
+    Block Ctrl-C in threads that are started here, and so in all processes that these start.
+
+    A terminal sends it to all; this process hears it, and stops them.
+    """
+    # Started later, it would unblock the signal.
+    resource_tracker.ensure_running()
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)

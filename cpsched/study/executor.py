@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
 import warnings
 from concurrent.futures import BrokenExecutor
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Protocol
 from uuid import uuid4
 
@@ -15,7 +16,6 @@ from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.study.dask_cluster import DaskCluster
 from cpsched.study.slurm_arrays import SlurmArrays
 from cpsched.study.worker import KILLED, RunOutcome
-from cpsched.util.interrupts import deaf_to_ctrl_c
 from cpsched.util.spec import Spec, construct
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class JoblibBackend:
         calls = (delayed(carry)(left[name]) for name in names)
         with parallel_config(self._name, n_jobs=workers, **self._options):
             parallel = Parallel(return_as="generator_unordered", batch_size=1)
-            with deaf_to_ctrl_c():
+            with _deaf_to_ctrl_c():
                 outcomes = parallel(calls)
         with closing(outcomes), suppress(BrokenExecutor):
             for outcome in outcomes:
@@ -154,3 +154,22 @@ def _end_with(parent: int, campaign: str) -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
+
+
+@contextmanager
+def _deaf_to_ctrl_c() -> Iterator[None]:
+    """
+    Have processes that are started here not hear Ctrl-C, which a terminal sends to all.
+
+    This process hears it, and stops them; each of them would print a traceback of its own.
+    """
+    # What is ignored stays so in a new program, and what is blocked meanwhile is not lost here.
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    is_main = threading.current_thread() is threading.main_thread()
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN) if is_main else None
+    try:
+        yield
+    finally:
+        if is_main:
+            signal.signal(signal.SIGINT, handler or signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
