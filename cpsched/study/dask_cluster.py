@@ -75,6 +75,12 @@ class DaskCluster:
                         yield future.result()
                     except self._dask.KilledWorker:
                         yield RunOutcome(name=task.name, error=KILLED)
+                    except CancelledError:
+                        raise
+                    except Exception as error:
+                        # The worker cannot begin the run: it has no cpsched, or another one.
+                        reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+                        yield RunOutcome(name=task.name, error=f"Dask's worker: {reason}")
             except CancelledError as error:
                 raise RunError(
                     "Dask's scheduler is lost, or has cancelled runs; what is finished is kept, and"

@@ -7,6 +7,7 @@ import sys
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from joblib import register_parallel_backend
@@ -205,6 +206,23 @@ def test_a_scheduler_that_is_not_there_is_one_line(run, monkeypatch):
     code, out, err = run(*EASY, "--out", "there", "--executor", "dask")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert err.startswith("cpsched: --executor: Dask's scheduler is not reached: Timed out trying")
+
+
+def test_a_worker_without_cpsched_fails_the_run():
+    """Each run by itself, with the worker's reason."""
+
+    class Failed:
+        def result(self):
+            raise ModuleNotFoundError("No module named 'cpsched'")
+
+    client = SimpleNamespace(map=lambda carry, tasks, pure: [Failed()], cancel=list)
+    cluster = executor_of("dask")
+    cluster._dask = SimpleNamespace(
+        Client=SimpleNamespace(current=lambda: client), as_completed=iter, KilledWorker=OSError
+    )
+    [outcome] = cluster.run([SimpleNamespace(name="a run")], print, Path())
+    assert outcome.name == "a run"
+    assert outcome.error == "Dask's worker: ModuleNotFoundError: No module named 'cpsched'"
 
 
 def test_dask_that_is_not_installed_is_named(monkeypatch):
