@@ -47,6 +47,7 @@ REMOVED: Mapping[str, Mapping[str, str]] = {
         "cpsched machines": "use log convert --split, and compare each log",
         "cpsched negotiation": "use show negotiation FILE",
         "cpsched sheet": "use report",
+        "cpsched try": "use compare LOG --out DIR, which infers the system",
         "cpsched when": "use forecast",
         "cpsched workload": "use log",
         "cpsched slurm fidelity": "use validate",

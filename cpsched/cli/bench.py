@@ -13,7 +13,6 @@ from cpsched.cli.options import STUDY, AsJson, Executor, Workers
 from cpsched.cli.output import counted, echo, escaped, print_json
 from cpsched.errors import RunError
 from cpsched.util.atomic_files import write_all
-from cpsched.util.spec import build
 from cpsched.util.terminal import table_text
 
 if TYPE_CHECKING:
@@ -94,7 +93,7 @@ def command(
             folder,
             jobs=workers,
             display=display,
-            backend=None if executor is None else build("backends", executor),
+            executor=executor,
         )
     _show(folder, as_json=as_json)
     if failed:

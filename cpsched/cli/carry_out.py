@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,12 +16,21 @@ from cpsched.cli.progress import steps, study_bars
 from cpsched.cli.results import results_as_data, show_results
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cpsched.cli.inferred import InferredLog
     from cpsched.report.results_table import ResultsTable
     from cpsched.study.campaign import CampaignOutcome
     from cpsched.study.study import Study
 
 
-def carry_out_and_show(study: Study, shown: Shown, *, repeat: str = "--repeat 5") -> None:
+def carry_out_and_show(
+    study: Study,
+    shown: Shown,
+    *,
+    repeat: str = "--repeat 5",
+    inferred: Sequence[InferredLog] = (),
+) -> None:
     """
     Run what is missing of a study, write tables and the report, and print the results.
 
@@ -28,6 +38,8 @@ def carry_out_and_show(study: Study, shown: Shown, *, repeat: str = "--repeat 5"
     ----------
     repeat
         What the user adds for repetitions.
+    inferred
+        The logs whose systems are inferred.
 
     Raises
     ------
@@ -37,7 +49,6 @@ def carry_out_and_show(study: Study, shown: Shown, *, repeat: str = "--repeat 5"
     from cpsched.report import load_results, write_tables
     from cpsched.study import carry_out
     from cpsched.util.atomic_files import subfolder
-    from cpsched.util.spec import build
 
     made: list[ResultsTable] = []
 
@@ -46,22 +57,27 @@ def carry_out_and_show(study: Study, shown: Shown, *, repeat: str = "--repeat 5"
             made.append(load_results(shown.out))
             write_tables(made[0], subfolder(shown.out, "tables"))
 
+    study = replace(study, ignore_recorded_waits=shown.ignore_recorded_waits)
     with study_bars() as display:
         outcome = carry_out(
             study,
             shown.out,
             jobs=shown.workers,
             display=display,
-            backend=None if shown.executor is None else build("backends", shown.executor),
+            executor=shown.executor,
             finish=tables_of,
         )
     complain_about(outcome)
     page = _report(shown.out) if made and shown.report else None
     if shown.as_json:
         data = results_as_data(made[0]) if made else {}
-        print_json("results", {**data, "report": None if page is None else str(page)}, version=2)
+        assumed = {log.log: log.system.remarks for log in inferred}
+        path = None if page is None else str(page)
+        print_json("results", {**data, "inferred_systems": assumed, "report": path}, version=2)
     elif made:
         _show(outcome, made[0], page, repeat, shown)
+        if len(inferred) == 1:
+            inferred[0].print_next_steps(made[0])
     if outcome.failed:
         raise typer.Exit(SOME_FAILED)
 

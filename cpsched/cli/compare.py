@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cpsched.cli.carry_out import carry_out_and_show
+from cpsched.cli.inferred import DEFAULTS, InferredLog, inferred_logs
 from cpsched.cli.log_study import (
     narrowed,
     say_what_is_not_followed,
@@ -40,7 +41,7 @@ def command(
         typer.Argument(
             metavar="STUDY|LOG",
             help="A TOML file, one of demo, remediani, ipsched, aucsched, aucsched-tree, or job"
-            " logs, each with a --system.",
+            " logs.",
         ),
     ],
     baseline: Annotated[
@@ -55,16 +56,25 @@ def command(
     """
     Run what is missing of a study, compare all runs with a baseline, and write tables and a report.
 
-    Options from --system on apply to a job log; a study sets them in its file.
+    Without --system it is inferred from the log, and six dispatchers run five times each. Options
+    from --system on apply to a job log; a study sets them in its file.
     """
     from cpsched.study import load_study
 
     named = {"baseline": baseline, "baseline_system": baseline_system}
     against: dict[str, Any] = {key: one for key, one in named.items() if one is not None}
+    inferred: list[InferredLog] = []
     # Each is looked at, so that a file that is not there is named.
     if False not in [_is_log(one) for one in study]:
+        given = runs.given()
+        if "systems" not in given:
+            inferred = inferred_logs(study, runs.format, shown.out)
+            against |= {key: value for key, value in DEFAULTS.items() if key not in given}
+            against["systems"] = [log.name for log in inferred]
         wanted, repeat = study_of_log(study, runs, **against), "--repeat 5"
         if not shown.as_json:
+            for log in inferred:
+                log.print_assumptions()
             say_what_is_not_followed(wanted)
     else:
         if len(study) > 1:
@@ -72,7 +82,7 @@ def command(
         wanted, repeat = load_study(study[0]), "seeds = 5 in its file"
         _refuse_any(runs.given() | against)
         wanted = narrowed(wanted, runs)
-    carry_out_and_show(wanted, shown, repeat=repeat)
+    carry_out_and_show(wanted, shown, repeat=repeat, inferred=inferred)
 
 
 def _is_log(study: str) -> bool:

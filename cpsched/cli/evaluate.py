@@ -12,7 +12,7 @@ import typer
 from cpsched.cli.heading import not_simulated
 from cpsched.cli.options import LOGS, AsJson, Force, Log, Seed, grouped
 from cpsched.cli.output import counted, echo, escaped, print_json
-from cpsched.cli.progress import counted_of, display, times
+from cpsched.cli.progress import working
 from cpsched.errors import ConfigError
 from cpsched.util.atomic_files import check_new_file, replacing
 from cpsched.util.csv_cells import guarded
@@ -211,9 +211,8 @@ def _guarded(name: str, column: pa.ChunkedArray) -> tuple[str, pa.ChunkedArray |
 @contextmanager
 def job_progress(title: str, num_jobs: int) -> Iterator[Callable[[int], None]]:
     """Give the function that moves a bar on stderr."""
-    with display("{task.description}", "BarColumn", counted_of, times) as bar:
-        task = bar.add_task(title, total=num_jobs, unit="jobs")
-        yield lambda done: bar.update(task, completed=done)
+    with working(title) as show:
+        yield lambda done: show(done, num_jobs)
 
 
 def as_data(starts: JobStarts, evaluations: list[Evaluation]) -> dict[str, object]:

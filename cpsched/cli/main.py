@@ -28,7 +28,6 @@ from cpsched.cli import (
     simulate,
     slurm,
     train,
-    try_,
     validate,
     verify,
     what_if,
@@ -65,7 +64,6 @@ GROUPS = (
     report,
     slurm,
     train,
-    try_,
 )
 
 
@@ -81,7 +79,7 @@ def _show_version(wanted: bool) -> None:
 _BEGIN = """\
 cpsched simulates job logs under schedulers and shows which would have done better. To begin:
   cpsched compare demo --out demo-out   four dispatchers on a synthetic log, with a report; a minute
-  cpsched try LOG                       six policies on a log of yours, without any options
+  cpsched compare LOG --out DIR         six dispatchers on a log of yours, on an inferred system
   cpsched list                          what is available, and what to try first
   cpsched --help                        all of it; your own log: docs/tutorials/first-answer.md"""
 

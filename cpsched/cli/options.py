@@ -140,9 +140,8 @@ Workers = Annotated[
 ]
 Executor = Annotated[
     str | None,
-    option(OUTPUT, "--executor", help="slurm-arrays:KEY=VALUE,...",
-           metavar="NAME"),
-]  # fmt: skip
+    option(OUTPUT, "--executor", help="dask, or slurm-arrays:KEY=VALUE,...", metavar="NAME"),
+]
 
 
 class Group:
@@ -321,6 +320,14 @@ class Shown(Group):
     """Options: how a study is carried out, and what is printed of it."""
 
     out: Annotated[Path, StudyFolder]
+    ignore_recorded_waits: Annotated[
+        bool,
+        option(
+            COMPARISON,
+            "--ignore-recorded-waits",
+            help="Do not compare with the schedule that the log records.",
+        ),
+    ] = False
     workers: Workers = 1
     executor: Executor = None
     all_tables: AllTables = False

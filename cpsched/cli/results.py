@@ -32,7 +32,6 @@ def show_results(
     *,
     all_tables: bool,
     with_case: bool = True,
-    with_record: bool = True,
 ) -> None:
     """
     Print the results of runs: the leading metrics, what became of jobs, and the finding.
@@ -45,8 +44,6 @@ def show_results(
         Whether to print all metrics and all groups of jobs too.
     with_case
         Whether to name workload and system above the table, with what they leave out.
-    with_record
-        Whether to compare with the waits that the log records.
     """
     from cpsched.report.outcomes import load_lines, never_started, outcome_lines
     from cpsched.report.record import validation_lines
@@ -73,8 +70,12 @@ def show_results(
     if all_tables:
         _show_all(table)
     _show_finding(table, repeat)
-    if with_record:
-        _wrapped(line for case in table.cases for line in validation_lines(table, case))
+    several = len(table.cases) > 1
+    _wrapped(
+        f"{case}: {line}" if several else line
+        for case in table.cases
+        for line in validation_lines(table, case)
+    )
 
 
 def _wrapped(lines: Iterable[str]) -> None:

@@ -8,7 +8,7 @@ from cpsched.metrics.definitions import ALL, read
 from cpsched.metrics.outcomes import EXCLUDED, in_words
 from cpsched.metrics.rejections import reason_kind, rejections
 from cpsched.study.reader import load_run
-from cpsched.study.results import case_of
+from cpsched.study.results import case_of, run_of
 from cpsched.util.words import counted, escaped, percent
 
 if TYPE_CHECKING:
@@ -55,8 +55,7 @@ def outcome_lines(
         by_text: dict[str, list[RunKey]] = {}
         for row in rows:
             if row["outcome"] == name:
-                key = (row["workload"], row["system"], row["dispatcher"], row["predictor"])
-                by_text.setdefault(outcome_text(name, row), []).append(key)
+                by_text.setdefault(outcome_text(name, row), []).append(run_of(row))
         same = [len(keys) for keys in by_text.values()] == [len(runs)]
         if not (same and name.partition(":")[0] in without):
             lines += [

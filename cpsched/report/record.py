@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cpsched.study.results import case_of
+from cpsched.study.results import case_of, run_of
 from cpsched.util.words import counted, duration, escaped
 
 if TYPE_CHECKING:
@@ -46,11 +46,11 @@ def validation_lines(table: ResultsTable, case: str) -> Iterator[str]:
         return
     row = next((row for row in table.record if case_of(row) == case), None)
     if row is None:
-        if table.study.by_group:
+        if table.study.by_group and run.record:
             yield "The log records no starts: the baseline cannot be validated."
         return
     grade, meaning = _GRADES[row["reproduced"]]
-    name = "The baseline" if table.study.by_group else escaped(row["dispatcher"])
+    name = "The baseline" if table.study.by_group else escaped(table.name(run_of(row)))
     yield f"{name} against recorded waits: {grade}. {_waits(row)}.{meaning}"
     poor = [
         f"{row['kind']} {row['group']}"

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from cpsched.study.executor import results
+from cpsched.study.executor import LOCAL, executor_of
 from cpsched.study.folder import read_mark
 from cpsched.study.store import Failure, Store
-from cpsched.study.task import tasks_of
-from cpsched.study.worker import RunTarget
+from cpsched.study.task import run_titles, tasks_of
+from cpsched.study.worker import RunTarget, work_on
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from cpsched.simulation.observers import Observer
     from cpsched.simulation.simulate import Checkpoint
-    from cpsched.study.executor import Backend
     from cpsched.study.study import Study
     from cpsched.study.task import RunTask
     from cpsched.study.worker import RunOutcome, Watch
@@ -63,11 +64,11 @@ class Display(Protocol):
         """Show why runs that are done are made again."""
         ...
 
-    def watch(self, name: str, jobs: int, epoch: int | None) -> Sequence[Observer]:
+    def watch(self, title: str, jobs: int, epoch: int | None) -> Sequence[Observer]:
         """Return observers that show a run of this process."""
         ...
 
-    def advance(self, name: str, error: str | None) -> None:
+    def advance(self, *, failed: bool) -> None:
         """Count a run that has ended or failed."""
         ...
 
@@ -82,7 +83,7 @@ def carry_out(
     formats: Sequence[str] = (),
     again: bool = False,
     checkpoint: Checkpoint | None = None,
-    backend: Backend | None = None,
+    executor: str | None = None,
     finish: Callable[[CampaignOutcome], object] | None = None,
 ) -> CampaignOutcome:
     """
@@ -107,18 +108,22 @@ def carry_out(
         Whether to repeat existing runs. They are replaced once the new ones are complete.
     checkpoint
         Where the run saves its state, if there is only one run and this process makes it.
-    backend
-        What carries the runs out instead of processes of this machine.
+    executor
+        What carries the runs out: ``slurm-arrays`` with its options, or the name of a backend of
+        joblib, such as ``dask``; None: processes of this machine.
     finish
         Called with the outcome while the folder is still locked.
 
     Raises
     ------
     ConfigError
-        If a file of the study cannot be read.
+        If a file of the study cannot be read, or there is no such executor.
     RunError
         If the folder holds something else, or another process is using it.
     """
+    if executor is None and jobs > 1:
+        executor = LOCAL
+    elsewhere = None if executor is None else executor_of(executor, jobs)
     tasks = tasks_of(study)
     store = Store(Path(folder).absolute())
     with store.locked():
@@ -141,10 +146,13 @@ def carry_out(
             target = RunTarget(
                 runs=store.runs, work=store.work, formats=tuple(formats), again=again
             )
-            elsewhere = jobs > 1 or backend is not None
-            shown = watch if display is None or elsewhere else _shown(display, watch)
-            how = {"jobs": jobs, "checkpoint": checkpoint, "backend": backend}
-            ended = results(missing, target, shown, **how)  # type: ignore[arg-type]
+            if elsewhere is None:
+                shown = watch if display is None else _shown(display, watch, run_titles(tasks))
+                carry = partial(work_on, target=target, watch=shown, checkpoint=checkpoint)
+                ended: Iterator[RunOutcome] = (carry(task) for task in missing)
+            else:
+                carry = partial(work_on, target=target, watch=watch)
+                ended = elsewhere.run(missing, carry, store.folder)
             failed = {
                 failure.name: failure for failure in _failures(store, missing, ended, display)
             }
@@ -161,12 +169,12 @@ def carry_out(
         return outcome
 
 
-def _shown(display: Display, watch: Watch | None) -> Watch:
+def _shown(display: Display, watch: Watch | None, titles: Mapping[str, str]) -> Watch:
     """Return a watch that also shows the runs."""
 
     def both(name: str, jobs: int, epoch: int | None) -> list[Observer]:
         own = () if watch is None else watch(name, jobs, epoch)
-        return [*own, *display.watch(name, jobs, epoch)]
+        return [*own, *display.watch(titles[name], jobs, epoch)]
 
     return both
 
@@ -177,17 +185,19 @@ def _has(run: Path, formats: Sequence[str]) -> bool:
 
 
 def _failures(
-    store: Store, missing: list[RunTask], ended: Iterable[RunOutcome], display: Display | None
+    store: Store, missing: list[RunTask], ended: Iterator[RunOutcome], display: Display | None
 ) -> list[Failure]:
     """Record the outcome of the runs; return those that failed."""
     by_name = {task.name: task for task in missing}
     failed = []
-    for done in ended:
-        task = by_name[done.name]
-        if done.error is not None:
-            failed.append(store.fail(task, done.error, done.trace))
-        else:
-            store.succeed(task)
-        if display is not None:
-            display.advance(done.name, done.error)
+    # Closed at once where this process is interrupted, so that other processes end.
+    with closing(ended):  # type: ignore[type-var]
+        for done in ended:
+            task = by_name[done.name]
+            if done.error is not None:
+                failed.append(store.fail(task, done.error, done.trace))
+            else:
+                store.succeed(task)
+            if display is not None:
+                display.advance(failed=done.error is not None)
     return failed

@@ -1,40 +1,37 @@
-"""Runs carried out in this process, or in processes of this machine."""
+"""Executors: what carries out runs outside this process, by the name that ``--executor`` takes."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import threading
-from concurrent.futures import FIRST_COMPLETED, wait
-from contextlib import contextmanager
-from dataclasses import replace
-from functools import partial
-from itertools import islice
-from typing import TYPE_CHECKING, Protocol
+import time
+import warnings
+from concurrent.futures import BrokenExecutor
+from contextlib import closing, contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Protocol
+from uuid import uuid4
 
-from cpsched.study.folder import under_way
-from cpsched.study.worker import RunOutcome, work_on
+from cpsched.errors import ConfigError, UnknownNameError
+from cpsched.study.dask_cluster import DaskCluster
+from cpsched.study.slurm_arrays import SlurmArrays
+from cpsched.study.worker import KILLED, RunOutcome
+from cpsched.util.spec import Spec, construct
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Sequence
-    from concurrent.futures import Future
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from cpsched.simulation.simulate import Checkpoint
     from cpsched.study.task import RunTask
-    from cpsched.study.worker import RunTarget, Watch
 
-#: Seconds a process waits for work; poll(2) takes at most 24 days.
-_LONGEST_RUN = 7 * 86400
-#: Libraries whose threads are limited by the environment.
-_THREADED = ("OMP", "OPENBLAS", "MKL", "NUMBA", "NUMEXPR")
-#: What joblib raises when a worker was killed under a run.
-_KILLED = ("TerminatedWorkerError", "BrokenProcessPool")
+#: Processes of this machine, in joblib's words.
+LOCAL = "loky"
+#: What joblib has that carries out no runs: they would share this process, or yield nothing early.
+_UNSUITED = {"sequential", "threading", "multiprocessing"}
 
 
-class Backend(Protocol):
-    """Carries runs out elsewhere; registered in the group ``backends``."""
+class Executor(Protocol):
+    """Carries out runs outside this process."""
 
     def run(
         self, tasks: Sequence[RunTask], carry: Callable[[RunTask], RunOutcome], folder: Path
@@ -43,80 +40,120 @@ class Backend(Protocol):
         ...
 
 
-def results(
-    tasks: Sequence[RunTask],
-    target: RunTarget,
-    watch: Watch | None,
-    *,
-    jobs: int = 1,
-    checkpoint: Checkpoint | None = None,
-    backend: Backend | None = None,
-) -> Iterator[RunOutcome]:
+def executor_of(spec: str, workers: int = 1) -> Executor:
     """
-    Carry out runs, and yield the outcome of each, in the order in which they end.
+    Return the executor of a specification.
 
     Parameters
     ----------
-    watch
-        Makes the observers of each run; for several processes it goes to them by name.
-    jobs
-        Processes of this machine; 1: this process alone.
-    checkpoint
-        Where this process saves the state of its only run.
-    backend
-        What carries them out instead, without observers.
+    spec
+        ``slurm-arrays`` with its options, ``dask``, or the name of a backend of joblib.
+    workers
+        Processes, where the executor starts them on this machine.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such executor.
+    ConfigError
+        If it has no such option, or its library is not installed.
     """
-    if backend is not None:
-        yield from backend.run(
-            tasks, partial(work_on, target=target, watch=None), target.runs.parent
-        )
-    elif jobs > 1:
-        yield from _survived(tasks, replace(target, parent=os.getpid()), watch, jobs)
-    else:
-        for task in tasks:
-            yield work_on(task, target, watch, checkpoint=checkpoint)
+    parsed = Spec.parse(spec)
+    if parsed.name == SlurmArrays.name:
+        arrays: SlurmArrays = construct(SlurmArrays, parsed)
+        return arrays
+    dask = parsed.name == DaskCluster.name
+    executor = DaskCluster(workers) if dask else JoblibBackend(parsed.name, workers)
+    if parsed.options:
+        raise ConfigError("it takes no options", where=spec, key="--executor")
+    return executor
 
 
-def _survived(
-    tasks: Sequence[RunTask], target: RunTarget, watch: Watch | None, jobs: int
-) -> Iterator[RunOutcome]:
+class JoblibBackend:
     """
-    Yield the outcome of each run, even if processes are killed.
+    Runs as calls of a backend of joblib: ``loky``, or one that a program has registered.
 
-    The runs in progress at a kill are tried again one at a time; the one whose process is killed
-    again has failed, and the rest continue.
+    Parameters
+    ----------
+    name
+        Of the backend.
+    workers
+        Processes.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such executor.
     """
-    left = {task.name: task for task in tasks}
-    while left:
-        suspects = yield from _until_killed(left, target, watch, jobs)
-        for name in suspects:
-            # Alone, so that it is clear which run is at fault.
-            alone = {name: left.pop(name)}
-            yield from _until_killed(alone, target, watch, jobs)
-            if alone:
-                yield RunOutcome(
-                    name=name, error="its process was killed, perhaps because it ran out of memory"
-                )
+
+    def __init__(self, name: str, workers: int) -> None:
+        from joblib.parallel import BACKENDS
+
+        known = sorted({SlurmArrays.name, DaskCluster.name, *BACKENDS} - _UNSUITED)
+        if name not in known:
+            raise UnknownNameError("executor", name, known)
+        self._name = name
+        self._workers = workers
+        self._options: dict[str, Any] = {}
+        if self._name == LOCAL:
+            # Workers of an earlier campaign, which joblib keeps, may have other code.
+            own = {"initializer": _end_with, "initargs": (os.getpid(), uuid4().hex)}
+            self._options = {"inner_max_num_threads": 1, **own}
+
+    def run(
+        self, tasks: Sequence[RunTask], carry: Callable[[RunTask], RunOutcome], folder: Path
+    ) -> Iterator[RunOutcome]:
+        """
+        Yield the outcome of each run, even if processes are killed.
+
+        The runs that may have been in progress at a kill are tried again one at a time; the one
+        whose process is killed again has failed, and the rest continue.
+        """
+        del folder
+        left = {task.name: task for task in tasks}
+        with warnings.catch_warnings():
+            # It warns of workers that it replaces, and of runs cancelled by Ctrl-C.
+            warnings.filterwarnings("ignore", category=UserWarning, module="joblib")
+            while left:
+                yield from self._until_killed(left, list(left), carry)
+                # Runs begin in order: these are the first that have not ended.
+                for name in list(left)[: self._workers]:
+                    yield from self._until_killed(left, [name], carry)
+                    if left.pop(name, None):
+                        yield RunOutcome(name=name, error=KILLED)
+
+    def _until_killed(
+        self,
+        left: dict[str, RunTask],
+        names: Sequence[str],
+        carry: Callable[[RunTask], RunOutcome],
+    ) -> Iterator[RunOutcome]:
+        """Yield the outcomes of runs, removing them from ``left``, until a process is killed."""
+        from joblib import Parallel, delayed, parallel_config
+
+        # One worker of joblib's is this process, which a run alone is not to bring down.
+        workers = self._workers if len(names) > 1 else min(self._workers, 2)
+        calls = (delayed(carry)(left[name]) for name in names)
+        with parallel_config(self._name, n_jobs=workers, **self._options):
+            parallel = Parallel(return_as="generator_unordered", batch_size=1)
+            with _deaf_to_ctrl_c():
+                outcomes = parallel(calls)
+        with closing(outcomes), suppress(BrokenExecutor):
+            for outcome in outcomes:
+                del left[outcome.name]
+                yield outcome
 
 
-def _until_killed(
-    left: dict[str, RunTask], target: RunTarget, watch: Watch | None, jobs: int
-) -> Generator[RunOutcome, None, list[str]]:
-    """Yield finished runs, removing them from ``left``; return those in progress at a kill."""
-    try:
-        for done in _processes(list(left.values()), target, watch, jobs):
-            del left[done.name]
-            yield done
-    except Exception as error:
-        # By name: the library that raised it is not imported here.
-        if type(error).__name__ not in _KILLED:
-            raise
-        folders = under_way(target.work)
-        begun = {folder.name.partition("-")[0] for folder in folders}
-        for folder in folders:
-            shutil.rmtree(folder, ignore_errors=True)
-        return [name for name, task in left.items() if task.key in begun] or list(left)
-    return []
+def _end_with(parent: int, campaign: str) -> None:
+    """Have a worker of one campaign end with its parent: no one else takes its results."""
+    del campaign
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @contextmanager
@@ -136,33 +173,3 @@ def _deaf_to_ctrl_c() -> Iterator[None]:
         if is_main:
             signal.signal(signal.SIGINT, handler or signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-
-
-def _processes(
-    tasks: Sequence[RunTask], target: RunTarget, watch: Watch | None, jobs: int
-) -> Iterator[RunOutcome]:
-    """Yield runs finished by processes of this machine, which are ours alone."""
-    from joblib.externals.loky import ProcessPoolExecutor  # type: ignore[import-untyped]
-
-    names = [f"{name}_NUM_THREADS" for name in _THREADED]
-    threads = {name: os.environ.get(name, "1") for name in names}
-    # Not joblib's own workers, which a program that embeds this may be using.
-    pool = ProcessPoolExecutor(jobs, timeout=_LONGEST_RUN, env=threads)
-    try:
-        left = iter(tasks)
-        running: set[Future[RunOutcome]] = set()
-        while True:
-            with _deaf_to_ctrl_c():
-                # One more than can run, so that none waits for this process. With many more, the
-                # library's thread fails loudly when it is stopped.
-                more = islice(left, jobs + 1 - len(running))
-                running |= {pool.submit(work_on, task, target, watch) for task in more}
-            if not running:
-                return
-            done, running = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                yield future.result()
-    finally:
-        # Idle workers wait for work one behind the other. If the first was killed, the others would
-        # never hear that there is no more, and this process would wait for them when it ends.
-        pool.shutdown(kill_workers=True)

@@ -141,16 +141,18 @@ def _merge(old: Path, folder: Path) -> None:
     shutil.rmtree(old)
 
 
-def begin(work: Path, key: str) -> Path:
-    """Make a folder for a run under way; its name says which runs were when a process is killed."""
-    folder = work / f"{key}-{uuid4().hex}"
+def begin(work: Path, key: str, campaign: str) -> Path:
+    """Make a folder for a run under way, which stays where its process is killed."""
+    folder = work / f"{key}-{campaign}{uuid4().hex[len(campaign) :]}"
     folder.mkdir()
     return folder
 
 
-def under_way(work: Path) -> list[Path]:
-    """Return the folders that :func:`begin` has made."""
-    return [path for path in work.iterdir() if _UNDER_WAY.fullmatch(path.name)]
+def under_way(work: Path, key: str = "", campaign: str = "") -> list[Path]:
+    """Return the folders that :func:`begin` has made, of a run and a campaign where named."""
+    start = f"{key}-{campaign}" if key else ""
+    names = (path for path in work.iterdir() if path.name.startswith(start))
+    return [path for path in names if _UNDER_WAY.fullmatch(path.name)]
 
 
 def read_mark(folder: Path) -> dict[str, Any]:

@@ -28,9 +28,15 @@ def record(results: Results, workload: Workload | None = None) -> list[dict[str,
     ``held_mean_s`` of them pass before a job may start. A ``workload`` that is at hand need not be
     read again.
     """
-    base = results.baseline.dispatcher
+    base = results.baseline
     first: dict[str, RunResult] = {}
-    for run in sorted(results.runs, key=lambda run: run.dispatcher != base):
+    for run in sorted(
+        results.runs,
+        key=lambda run: (
+            base.dispatcher not in (None, run.dispatcher),
+            base.predictor not in (None, run.predictor),
+        ),
+    ):
         first.setdefault(run.case, run)
     return [row for run in first.values() for row in _rows(run, results.measure_from, workload)]
 
@@ -38,7 +44,7 @@ def record(results: Results, workload: Workload | None = None) -> list[dict[str,
 def _rows(
     run: RunResult, start: int | str | None, workload: Workload | None
 ) -> Iterator[dict[str, Any]]:
-    if run.record["recorded_wait_s"]["mean"] is None:
+    if not run.record or run.record["recorded_wait_s"]["mean"] is None:
         return
     schedule = load_run(run.path, workload).schedule
     submit = schedule.workload.submit

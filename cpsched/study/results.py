@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,7 +72,7 @@ class RunResult:
         What became of jobs and rows, see :func:`cpsched.metrics.outcomes.outcomes`.
     record
         What the log itself says of the jobs: ``recorded_wait_s`` and ``recorded_use`` of the
-        summary.
+        summary; empty if the study ignores it.
     changes
         What a scenario changes of log and machine, as specifications.
     """
@@ -175,6 +175,8 @@ def collect(folder: str | Path) -> Results:
         raise RunError(f"{folder} holds no finished run of a study")
     finished = {run["folder"] for _, run in here}
     runs = tuple(_read(path, run) for path, run in here)
+    if about.get("ignore_recorded_waits"):
+        runs = tuple(replace(run, record={}) for run in runs)
     baseline = about.get("baseline") or {"dispatcher": runs[0].dispatcher}
     return Results(
         title=str(about.get("title") or folder.resolve().name),
@@ -190,6 +192,12 @@ def collect(folder: str | Path) -> Results:
 def case_of(row: Mapping[str, Any]) -> str:
     """Return of which workload on which system a row is: ``workload on system``."""
     return f"{row['workload']} on {row['system']}"
+
+
+def run_of(row: Mapping[str, Any]) -> RunKey:
+    """Return which run a row is of."""
+    workload, system, dispatcher, predictor = (str(row[label]) for label in LABELS)
+    return workload, system, dispatcher, predictor
 
 
 def mean(values: Iterable[Value]) -> float | None:

@@ -187,6 +187,7 @@ class Store:
             "baseline": asdict(study.baseline),
             "by_group": study.by_group,
             "measure_from": study.measure_from,
+            "ignore_recorded_waits": study.ignore_recorded_waits,
             "jitter": study.jitter,
             "versions": versions_here(),
             "study": asdict(study, dict_factory=_unpinned),

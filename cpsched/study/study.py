@@ -115,6 +115,8 @@ class Study:
         Whether tables show who gains or loses against the baseline: by queue, account, ...
     measure_from
         Compare only jobs submitted from then on, seconds of the log's clock or a date; None: all.
+    ignore_recorded_waits
+        Whether results say nothing of the schedule that the log records.
     """
 
     title: str
@@ -127,6 +129,7 @@ class Study:
     baseline: Baseline
     by_group: bool = False
     measure_from: int | str | None = None
+    ignore_recorded_waits: bool = False
 
     def narrowed(
         self,

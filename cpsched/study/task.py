@@ -17,6 +17,8 @@ from cpsched.study.study import AXES, system_label
 from cpsched.util.spec import Spec, files_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cpsched.simulation.simulate import Settings
     from cpsched.study.study import Study
 
@@ -126,6 +128,24 @@ def tasks_of(study: Study) -> list[RunTask]:
                     )
                 tasks[task.identity] = task
     return list(tasks.values())
+
+
+def run_titles(tasks: Sequence[RunTask]) -> dict[str, str]:
+    """
+    Return what to call each run on a display, by name: ``easy-wsept, repetition 3``.
+
+    Besides the dispatcher, a title has what differs between the runs.
+    """
+    different = {
+        key: len({dict(task.labels)[key] for task in tasks}) > 1 for key, _ in tasks[0].labels
+    }
+
+    def title(task: RunTask) -> str:
+        labels = {**dict(task.labels), "seed": f"repetition {task.settings.seed}"}
+        order = ("dispatcher", "predictor", "workload", "system", "seed")
+        return ", ".join(str(labels[key]) for key in order if different[key] or key == "dispatcher")
+
+    return {task.name: title(task) for task in tasks}
 
 
 def _task(

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import threading
-import time
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
+from uuid import uuid4
 
 from cpsched.errors import CpschedError
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulate import simulate
-from cpsched.study.folder import begin, is_complete_copy, put_in_place
+from cpsched.study.folder import begin, is_complete_copy, put_in_place, under_way
 from cpsched.study.inputs import prepare
 from cpsched.study.writer import save_run
 from cpsched.util import registry
@@ -29,7 +27,10 @@ if TYPE_CHECKING:
 
 #: Makes the observers of a run: of its name, its number of jobs, and the Unix time of second 0.
 Watch: TypeAlias = Callable[[str, int, int | None], Sequence[Observer]]
-_guarded: set[int] = set()
+#: The error of a run whose process was killed each time that it was tried.
+KILLED = "its process was killed, perhaps because it ran out of memory"
+#: How often a run is tried that kills its process.
+_ATTEMPTS = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,19 +42,19 @@ class RunTarget:
     ----------
     runs, work
         Folders of the finished runs, and of what is under way.
-    parent
-        Process whose end stops its workers, or None if it did not start them.
     formats
         Extra output formats of a run.
     again
         Whether runs replace equal ones.
+    campaign
+        Hexadecimal digits in the names of folders under way: those of this campaign have the same.
     """
 
     runs: Path
     work: Path
-    parent: int | None = None
     formats: tuple[str, ...] = ()
     again: bool = False
+    campaign: str = field(default_factory=lambda: uuid4().hex[:8])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,9 +87,9 @@ def work_on(
     checkpoint
         Where the run saves its state.
     """
-    if target.parent is not None and target.parent not in _guarded:
-        _guarded.add(target.parent)
-        threading.Thread(target=_die_with, args=(target.parent,), daemon=True).start()
+    if len(under_way(target.work, task.key, target.campaign)) >= _ATTEMPTS:
+        # Dask and Slurm start a run again elsewhere if its process is killed.
+        return RunOutcome(name=task.name, error=KILLED)
     try:
         _carried_out(task, target, watch, checkpoint)
         return RunOutcome(name=task.name)
@@ -112,18 +113,11 @@ def _reason(error: BaseException) -> str:
     return f"{kind}{': ' * bool(message)}{message} ({last.filename}, line {last.lineno})"
 
 
-def _die_with(parent: int) -> None:
-    """End this process soon after its parent ends, since no one would take its results."""
-    while os.getppid() == parent:
-        time.sleep(0.5)
-    os._exit(1)
-
-
 def _carried_out(
     task: RunTask, target: RunTarget, watch: Watch | None, checkpoint: Checkpoint | None
 ) -> None:
     """Simulate, and put the run in its place."""
-    folder = begin(target.work, task.key)
+    folder = begin(target.work, task.key, target.campaign)
     try:
         task.check_identity()
         fitted = prepare(task.made_of)

@@ -113,9 +113,6 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
     "observers": {
         "negotiation": "cpsched.papers.dn_dbes.record:NegotiationLog",
     },
-    "backends": {
-        "slurm-arrays": "cpsched.study.slurm_arrays:SlurmArrays",
-    },
     "exports": {
         "accasim": "accasim_adapter.files:write",
         "slurm": "cpsched.logs.sacct.write:write_schedule",

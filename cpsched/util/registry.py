@@ -37,7 +37,6 @@ GROUPS = {
     "exports": "output format",
     "observers": "observer",
     "plots": "plot",
-    "backends": "back-end",
     "system_files": "kind of system file",
     "model_files": "kind of model file",
     "topology_files": "kind of topology file",

@@ -246,6 +246,18 @@ def build(group: str, spec: Spec | str, **given: Any) -> Any:
     maker = _maker(group, spec.name)
     if lacks := getattr(maker, "__abstractmethods__", None):
         raise ConfigError(f"its class lacks the method {min(lacks)}", where=spec)
+    return construct(maker, spec, **given)
+
+
+def construct(maker: Callable[..., Any], spec: Spec, **given: Any) -> Any:
+    """
+    Call a class or function with the options of a specification, as :func:`build` does.
+
+    Raises
+    ------
+    ConfigError
+        As there.
+    """
     signature = _signature(maker)
     parameters = signature.parameters
     options = {
@@ -289,7 +301,6 @@ _BASES = {
 _METHODS = {
     "runtime_models": ("reset", "work", "speed", "parts"),
     "outages": ("outages",),
-    "backends": ("run",),
 }
 
 

@@ -327,7 +327,7 @@ def test_without_arguments_it_says_where_to_begin(cpsched):
     assert out.count("\n") == 5
     for begin in (
         "cpsched compare demo --out demo-out",
-        "cpsched try LOG",
+        "cpsched compare LOG --out DIR",
         "cpsched list",
         "cpsched --help",
     ):

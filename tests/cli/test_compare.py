@@ -1,14 +1,9 @@
 """``cpsched compare`` as somebody types it."""
 
-import io
 import json
 import re
 
 import pytest
-from rich.console import Console
-from rich.progress import Progress
-
-from cpsched.cli.progress import Bars
 
 STUDY = """\
 systems = ["four.toml"]
@@ -157,7 +152,6 @@ def test_failed_runs_are_said_and_the_exit_code_tells(files, cpsched):
             "none.swf: is not a file, and not a study; the studies are",
         ),
         (("compare", "none.toml", "--out", "o"), "none.toml: cannot be read: No such file"),
-        (("compare", "log.swf", "--out", "o"), "--system: is missing"),
         ((*QUICK, "-d", "esay"), "no dispatcher is called 'esay'"),
         (
             (*QUICK, "--allocator", "x"),
@@ -190,22 +184,6 @@ def test_bad_input_is_one_line(files, cpsched, arguments, message):
     assert (code, out) == (2, "")
     assert message in err
     assert err.count("\n") == 1
-
-
-def test_the_display_shows_runs_and_the_one_under_way():
-    """Runs done and failed, and how far the run of this process is."""
-    with Progress(console=Console(file=io.StringIO()), auto_refresh=False) as progress:
-        bars = Bars(progress)
-        bars.begin(runs=8, existing=2)
-        (shown,) = bars.watch("log-four-fifo-requested-s0-abc", 60, None)
-        shown.on_progress(30, 3, 86400)
-        whole, run = progress.tasks
-        assert (run.description.strip(), run.completed) == ("log-four-fifo-requested-s0", 30)
-        assert (run.total, run.fields["more"]) == (60, "queue 3  day 1")
-        bars.advance("a", None)
-        bars.advance("b", "no reason")
-        assert (whole.total, whole.completed, whole.fields["more"]) == (6, 2, "1 failed")
-        assert len(progress.tasks) == 1
 
 
 def test_systems_are_compared_with_one_of_them(files, cpsched):

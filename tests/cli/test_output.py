@@ -7,12 +7,14 @@ import time
 
 import pytest
 from rich.console import Console
-from rich.progress import Progress, ProgressSample
+from small_studies import swf
 
 from cpsched.cli import progress
 from cpsched.cli.heading import say
 from cpsched.cli.output import echo
-from cpsched.cli.progress import counted_of, times, working
+from cpsched.cli.progress import study_bars, working
+from cpsched.study.log_study import study_of_log
+from cpsched.study.task import run_titles, tasks_of
 
 
 def test_echo_keeps_line_ends(capsys):
@@ -37,28 +39,10 @@ def test_sentences_are_wrapped_on_a_terminal_alone(capsys, monkeypatch):
     assert " ".join(line.strip() for line in [*lines, last]) == text.strip()
 
 
-def test_progress_says_nothing_before_it_is_known():
-    """No "0 of 0" or "0 of ?", and no time left before one can be estimated."""
-    bars = Progress()
-    for total in (None, 0):
-        bars.add_task("", total=total, unit="runs")
-        task = bars.tasks[-1]
-        assert counted_of(task) == ""
-        assert "left" not in times(task)
-    bars.add_task("", total=2000, unit="jobs")
-    task = bars.tasks[-1]
-    assert counted_of(task) == "0 of 2,000 jobs"
-    assert times(task) == "0 s elapsed"
-    task.start_time, task.completed = 0.0, 500
-    task._progress.extend([ProgressSample(0.0, 0.0), ProgressSample(10.0, 500.0)])
-    assert counted_of(task) == "500 of 2,000 jobs"
-    assert times(task).endswith(" elapsed, 30 s left")
-
-
 @pytest.fixture
 def patient(monkeypatch):
-    """A terminal of 80 columns."""
-    shown = Console(file=io.StringIO(), force_terminal=True, width=80, color_system=None)
+    """A terminal of 120 columns."""
+    shown = Console(file=io.StringIO(), force_terminal=True, width=120, color_system=None)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     monkeypatch.setattr(progress, "_console", lambda: shown)
     return shown.file
@@ -77,7 +61,7 @@ def test_what_takes_long_is_named(patient):
     """Without a bar where nobody knows how much there is."""
     with working("planning with cp-pool"):
         _wait_for(patient, "planning with cp-pool")
-    assert "elapsed" in patient.getvalue()
+    assert "0:00:0" in patient.getvalue()
     assert "%" not in patient.getvalue()
 
 
@@ -89,7 +73,54 @@ def test_nothing_is_shown_in_a_pipe(patient, monkeypatch):
     assert patient.getvalue() == ""
 
 
-def test_a_share_is_shown_where_it_is_known(patient):
+def test_how_much_is_done_is_shown_where_it_is_known(patient):
     with working("reading log.gz") as tell:
         tell(1, 2)
-        _wait_for(patient, "50 %")
+        _wait_for(patient, "50%")
+
+
+def test_a_study_shows_its_runs_and_the_time_left(patient):
+    """A part of the run under way counts for the study; rich estimates the rest."""
+    with study_bars() as bars:
+        bars.begin(runs=8, existing=2)
+        (shown,) = bars.watch("easy-wsept, repetition 3", 60, None)
+        shown.on_progress(30, 3, 86400)
+        _wait_for(patient, "easy-wsept, repetition 3")
+        _wait_for(patient, "30 jobs, queue 3, day 1")
+        runs, run = bars._progress.tasks
+        assert (runs.total, runs.completed, run.completed) == (6, 0.5, 30)
+        bars.advance(failed=False)
+        bars.advance(failed=True)
+        _wait_for(patient, "2 ended, 1 failed")
+        (runs,) = bars._progress.tasks
+        assert runs.time_remaining is not None
+
+
+def test_a_single_run_needs_one_bar(patient):
+    with study_bars() as bars:
+        bars.begin(runs=1, existing=0)
+        assert [task.visible for task in bars._progress.tasks] == [False]
+
+
+def test_without_a_terminal_a_line_is_printed_now_and_then(monkeypatch, capsys):
+    monkeypatch.setattr(progress, "_LINE", 0)
+    with study_bars() as bars:
+        bars.begin(runs=8, existing=2)
+        bars.advance(failed=False)
+    assert capsys.readouterr().err == "runs: 1 of 6, 0 s elapsed\n"
+
+
+def test_a_run_is_called_by_what_differs(tmp_path):
+    (tmp_path / "log.swf").write_text(swf(5))
+    given = {"systems": ["kth-sp2"], "dispatchers": ["easy-wsept", "fifo"]}
+
+    def titles(**more):
+        return [
+            *run_titles(tasks_of(study_of_log(tmp_path / "log.swf", given | more, "test"))).values()
+        ]
+
+    assert titles() == ["easy-wsept", "fifo"]
+    assert titles(seeds=2, dispatchers=["easy-wsept"], predictors=["actual", "requested"]) == [
+        f"easy-wsept, {predictor}, repetition {seed}"
+        for seed in (1, 2) for predictor in ("actual", "requested")
+    ]  # fmt: skip

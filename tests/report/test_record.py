@@ -22,13 +22,15 @@ def table(grade, *groups, over=0.0, scenarios=True):
     """Return the results of one run: all jobs, and groups by kind, name and grade."""
     rows = [
         {"workload": "log", "system": "four", "dispatcher": "easy", "kind": kind, "group": name,
-         "reproduced": verdict, "simulated_wait_mean_s": 450_000.0, "recorded_wait_mean_s": 900.0,
+         "predictor": "requested", "reproduced": verdict, "simulated_wait_mean_s": 450_000.0, "recorded_wait_mean_s": 900.0,
          "held_mean_s": 0.0, "lag_s": 0, "within_10_min": 0.4}
         for kind, name, verdict in (("all", "all", grade), *groups)
         if verdict
     ]  # fmt: skip
     return SimpleNamespace(
-        study=SimpleNamespace(runs=(run(over),), by_group=scenarios), record=tuple(rows)
+        study=SimpleNamespace(runs=(run(over),), by_group=scenarios),
+        record=tuple(rows),
+        name=lambda key: key[2],
     )
 
 
@@ -53,6 +55,12 @@ def test_the_grade_stands_in_one_line(grade, line):
 def test_where_dispatchers_are_compared_the_baseline_is_named():
     (line,) = validation_lines(table("closely", scenarios=False), "log on four")
     assert line.startswith("easy against recorded waits: good.")
+
+
+def test_recorded_waits_that_are_ignored_are_not_missing():
+    results = table("")
+    results.study.runs[0].record.clear()
+    assert list(validation_lines(results, "log on four")) == []
 
 
 def test_a_log_without_starts_is_no_matter_where_only_dispatchers_are_compared():
@@ -111,4 +119,4 @@ def test_a_study_of_predictors_names_its_dispatcher():
     )
     (case,) = comparison.table.cases
     (line,) = validation_lines(comparison.table, case)
-    assert line.startswith("easy against recorded waits: poor.")
+    assert line.startswith("easy with requested time against recorded waits: poor.")

@@ -1,9 +1,12 @@
 """Runs of a study elsewhere than in processes of this machine."""
 
+import os
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import pytest
-from small_studies import swf
+from small_studies import FATAL, run_files, swf, until
 
 from cpsched.study.slurm_arrays import SlurmArrays
 
@@ -20,15 +23,11 @@ def study(tmp_path, monkeypatch, cpsched):
     )
 
 
-def jobs_of(folder):
-    return {run.name: (run / "jobs.parquet").read_bytes() for run in (folder / "runs").iterdir()}
-
-
 def test_runs_of_processes_of_this_machine_are_the_same(study, tmp_path):
     assert study("--out", "here")[0] == 0
     code, _, err = study("--out", "there", "--executor", "slurm-arrays:cluster=local")
     assert (code, err) == (0, "")
-    assert jobs_of(tmp_path / "there") == jobs_of(tmp_path / "here")
+    assert run_files(tmp_path / "there") == run_files(tmp_path / "here")
     assert not list((tmp_path / "there").glob(".work/*-*"))
 
 
@@ -49,7 +48,7 @@ def test_only_what_failed_runs_again(study, tmp_path, monkeypatch):
         )
     )
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}")
     words = ("-d", "breaks:Breaks", "--out", "out", "--executor", "slurm-arrays:cluster=local")
     code, _, err = study(*words)
     assert code == 1
@@ -62,31 +61,55 @@ def test_only_what_failed_runs_again(study, tmp_path, monkeypatch):
     assert {path: path.stat().st_mtime_ns for path in made} == made
 
 
-@pytest.mark.slurm_live
-@pytest.mark.filterwarnings("ignore")  # submitit leaves a file open
-def test_as_an_array_of_a_real_slurm(study, private_slurm, tmp_path, monkeypatch):
+@pytest.fixture
+def in_slurm(private_slurm, monkeypatch):
+    """Have commands find a private Slurm."""
     for name, value in private_slurm.environment.items():
         monkeypatch.setenv(name, value)
+
+
+ARRAYS = ("--out", "there", "--executor", "slurm-arrays:mem=1,time=5,at_once=2")
+
+
+@pytest.mark.slurm_live
+@pytest.mark.filterwarnings("ignore")  # submitit leaves a file open
+def test_as_an_array_of_a_real_slurm(study, in_slurm, tmp_path):
     assert study("--out", "here")[0] == 0
-    code, _, err = study("--out", "there", "--executor", "slurm-arrays:mem=1,time=5,at_once=2")
+    code, _, err = study(*ARRAYS)
     assert (code, err) == (0, "")
-    assert jobs_of(tmp_path / "there") == jobs_of(tmp_path / "here")
+    assert run_files(tmp_path / "there") == run_files(tmp_path / "here")
 
 
-@pytest.mark.parametrize(
-    ("on", "message"),
-    [
-        ("nowhere", "no back-end is called 'nowhere'; there are: slurm-arrays"),
-        ("slurm-arrays:mem=0", "mem is 0, must be 1 or more"),
-        ("slurm-arrays:time=soon", "time"),
-        ("slurm-arrays:nodes=2", "nodes: no such option"),
-    ],
-)
-def test_bad_input_is_one_line(study, on, message):
-    code, _, err = study("--out", "out", "--executor", on)
-    assert code == 2
-    assert message in err
-    assert len(err.strip().splitlines()) == 1
+@pytest.mark.slurm_live
+@pytest.mark.filterwarnings("ignore")
+def test_a_killed_task_of_an_array_runs_when_the_command_is_repeated(
+    study, in_slurm, tmp_path, monkeypatch
+):
+    (tmp_path / "fatal.py").write_text(FATAL)
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}")
+    monkeypatch.syspath_prepend(tmp_path)
+    fatal = ("-d", "fatal:Once")
+    code, out, err = study(*fatal, *ARRAYS)
+    assert code == 1
+    assert out.startswith("3 runs: 2 made, 0 already done, 1 failed\n")
+    assert err.startswith("cpsched: log-kth-sp2-fatal-once-requested-s0-")
+    assert err.count("\n") == 1
+    assert study(*fatal, *ARRAYS)[1].startswith("3 runs: 1 made, 2 already done, 0 failed\n")
+    assert study(*fatal, "--out", "here")[0] == 0
+    assert run_files(tmp_path / "there") == run_files(tmp_path / "here")
+
+
+@pytest.mark.slurm_live
+@pytest.mark.filterwarnings("ignore")
+def test_a_killed_command_continues_with_arrays(study, in_slurm, tmp_path):
+    words = ("log.swf", "--system", "kth-sp2", "-d", "fifo", "-d", "easy", *ARRAYS)
+    command = [sys.executable, "-m", "cpsched", "compare", *words]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as killed:
+        until(lambda: list((tmp_path / "there").glob(".work/arrays/*")))
+        killed.kill()
+    assert study(*ARRAYS)[0] == 0
+    assert study("--out", "here")[0] == 0
+    assert run_files(tmp_path / "there") == run_files(tmp_path / "here")
 
 
 def test_without_slurm_it_says_so(study, monkeypatch):

@@ -4,6 +4,30 @@ import time
 
 from cpsched.report import load_results, write_tables
 
+#: Dispatchers that bring their process down: the first time, in a folder, and always.
+FATAL = """
+import os, signal
+from pathlib import Path
+from cpsched import Dispatcher, make_allocator, start_by
+
+class Once(Dispatcher):
+    name = "once"
+
+    def decide(self, view):
+        killed = Path(__file__).with_name("killed")
+        if self.again or not killed.exists():
+            killed.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        allocator = make_allocator("first-fit")
+        allocator.reset(view.system)
+        return start_by(view, list(range(len(view.waiting))), allocator)
+
+    again = False
+
+class Always(Once):
+    again = True
+"""
+
 
 def swf(num_jobs, gap=40):
     """Return a log of jobs of 1 to 4 processors that queue up on four."""
@@ -22,6 +46,15 @@ def tables(folder):
     """Return the tables of a folder, without the one that may differ."""
     files = write_tables(load_results(folder), folder / "tables")
     return {path.name: path.read_bytes() for path in files if path.stem != "timing"}
+
+
+def run_files(folder):
+    """Return what is in the run folders of a study, without the cost, which may differ."""
+    return {
+        path.relative_to(folder): path.read_bytes()
+        for path in (folder / "runs").rglob("*")
+        if path.is_file() and path.name != "timing.json"
+    }
 
 
 def until(condition):

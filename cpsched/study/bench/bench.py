@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from cpsched.study.bench.log_windows import BenchLog
     from cpsched.study.bench.logset import Track
     from cpsched.study.campaign import Display
-    from cpsched.study.executor import Backend
     from cpsched.study.results import RunResult
     from cpsched.study.study import Study
 
@@ -155,7 +154,7 @@ class Bench:
         *,
         jobs: int = 1,
         display: Display | None = None,
-        backend: Backend | None = None,
+        executor: str | None = None,
     ) -> list[str]:
         """
         Carry out what is missing of each track, and describe the bench in its folder.
@@ -164,7 +163,7 @@ class Bench:
         ----------
         jobs
             Processes of this machine.
-        backend
+        executor
             Carries the runs out instead of processes of this machine.
 
         Returns
@@ -183,7 +182,7 @@ class Bench:
                 folder / TRACKS / track.name,
                 jobs=jobs,
                 display=display,
-                backend=backend,
+                executor=executor,
             )
             failed += [f"{track.name}: {entry.name}: {entry.error}" for entry in outcome.failed]
         return failed
