@@ -115,7 +115,7 @@ def inferred_logs(logs: Sequence[str], log_format: str | None, out: Path) -> lis
 
 
 def nearest(table: ResultsTable) -> str:
-    """Return the baseline if it agrees with the recorded waits, else the nearest run; else ``""``."""
+    """Return the dispatcher nearest to recorded waits, the baseline if it agrees; else nothing."""
     from cpsched.metrics.validation import wait_pairs
     from cpsched.report.record import misfit
     from cpsched.study import load_run

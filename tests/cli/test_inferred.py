@@ -26,7 +26,7 @@ def test_what_is_assumed_is_named_and_where_to_go_on(cpsched, log, tmp_path):
     assert out.startswith("inferred system of log.swf: ")
     assert "excluded: 1 row of the log (bad line)" in out
     assert "\n30 runs: 30 made, 0 already done, 0 failed\n" in out
-    assert "means of 5 repetitions" in words_of(out)
+    assert "95 % intervals over 5 repetitions" in words_of(out)
     assert (tmp_path / "first" / "report.html").is_file()
     system = tmp_path / "first" / "inputs" / "inferred-log.toml"
     name = str(system.relative_to(tmp_path))
@@ -75,20 +75,20 @@ SATURATED = "; MaxProcs: 4\n" + "\n".join(
 )
 
 
-def test_a_log_that_does_not_fit_is_said_once_below_the_finding(cpsched, tmp_path, monkeypatch):
+def test_a_log_that_does_not_fit_is_named_once_below_the_finding(cpsched, tmp_path, monkeypatch):
     """Jobs of four cores that all started at once, on four."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "log.swf").write_text(SATURATED)
     code, out, _ = cpsched("compare", "log.swf", "--out", "o")
     assert code == 0
-    assert out.count("the log and the system do not fit") == 1
-    assert out.index(" the mean bounded slowdown of easy") < out.index("the log and the system do")
-    assert "do not fit" in (tmp_path / "o" / "report.html").read_text()
+    assert out.count("The log does not fit the system") == 1
+    assert out.index(": mean bounded slowdown ") < out.index("The log does not fit the system")
+    assert "does not fit" in (tmp_path / "o" / "report.html").read_text()
     code, out, _ = cpsched("compare", "log.swf", "--out", "o", "--ignore-recorded-waits")
     assert code == 0
     assert "0 made, 30 already done" in out
-    assert "do not fit" not in out
-    assert "do not fit" not in (tmp_path / "o" / "report.html").read_text()
+    assert "does not fit" not in out
+    assert "does not fit" not in (tmp_path / "o" / "report.html").read_text()
 
 
 def first_come_first_served():
@@ -106,15 +106,15 @@ def first_come_first_served():
     return "; MaxProcs: 4\n" + "\n".join(jobs)
 
 
-def test_another_dispatcher_that_reproduces_the_record_is_named(cpsched, tmp_path, monkeypatch):
+def test_another_dispatcher_that_agrees_with_recorded_waits_is_named(cpsched, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "log.swf").write_text(first_come_first_served())
     code, out, _ = cpsched("compare", "log.swf", "--no-report", "--out", "first")
     said = words_of(out)
     assert code == 0
-    assert said.count("easy does not reproduce the recorded waits") == 1
-    assert said.index("mean bounded slowdown") < said.index("easy does not reproduce")
-    assert "fifo reproduces the recorded waits, easy does not: if that is what runs there" in said
+    assert said.count("easy against recorded waits: poor.") == 1
+    assert said.index("mean bounded slowdown") < said.index("easy against recorded waits")
+    assert "fifo agrees with the recorded waits, easy does not: compare with fifo if" in said
     assert "-d fifo --change" in said
     assert "cpsched validate log.swf --system first/inputs/inferred-log.toml -d fifo" in said
 
@@ -131,8 +131,8 @@ def test_one_dispatcher_with_several_predictors_is_named(cpsched, tmp_path, monk
     code, out, err = cpsched("compare", "study.toml", "--no-report", "--out", "o")
     assert (code, err) == (0, "")
     assert "None" not in out
-    assert out.count("does not reproduce the recorded waits") == 1
-    assert "EASY with R does not reproduce the recorded waits" in words_of(out)
+    assert out.count("against recorded waits: poor.") == 1
+    assert "EASY with R against recorded waits: poor." in words_of(out)
 
 
 @pytest.mark.parametrize(
