@@ -104,6 +104,7 @@ class ConfigError(CpschedError, ValueError):
         self.where = None if where is None else str(where)
         self.line = line
         self.key = key
+        self.reason = message
         place = self.where if line is None or not self.where else f"{self.where}:{line}"
         parts = [part for part in (place, key) if part]
         super().__init__(": ".join([*parts, message]))

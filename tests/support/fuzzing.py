@@ -595,7 +595,7 @@ READERS = (
     one_file("sacct JSON", "log.json", lambda path: logs.read(path, format="sacct"), _sacct_json,
         "cpsched/logs/sacct/as_json.py", "cpsched/logs/sacct/job.py", "cpsched/logs/sacct/request.py"),
     one_file("system file", "m.toml", systems.load, _systems, "cpsched/systems/*.py",
-        "cpsched/util/toml_section.py", "cpsched/util/documents.py"),
+        "cpsched/util/models.py", "cpsched/util/documents.py"),
     one_file("AccaSim system", "m.json", systems.load, _system_json, "accasim_adapter/config.py"),
     one_file("policy file", "p.toml", policy_file.load, _policies,
         "cpsched/slurm/dispatch/policy_file.py", "cpsched/slurm/dispatch/policy.py",
