@@ -126,6 +126,12 @@ def _distinct(values: tuple[_Value, ...]) -> tuple[_Value, ...]:
     return values
 
 
+def _scalar(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value) if isinstance(value, int | float) else value
+
+
 def _kilobytes(value: Any) -> Any:
     match = _MEMORY.fullmatch(value) if isinstance(value, str) else None
     return int(match[1]) * _KB[match[2]] if match else value
@@ -170,6 +176,7 @@ def list_of(wanted: str) -> tuple[Any, Must]:
 
 
 Text = Annotated[str, AfterValidator(_filled), Must("text in quotes")]
+Scalar = Annotated[str, BeforeValidator(_scalar), Must("a text, a number, or true or false")]
 Texts = Annotated[
     tuple[Text, ...], *list_of('a list of texts, such as ["a", "b"]'), AfterValidator(_distinct)
 ]
