@@ -98,6 +98,7 @@ def command(
 
 def study_of(log: Path, machine: InferredSystem, folder: Path) -> Study:
     """Return the study of a log on a system, whose file is put into the study's folder."""
+    from cpsched.cli.options import option_of
     from cpsched.study.log_study import study_of_log as log_study
     from cpsched.study.store import Store
     from cpsched.study.study import LabelledSpec
@@ -113,9 +114,9 @@ def study_of(log: Path, machine: InferredSystem, folder: Path) -> Study:
         name = str(path)
     given = {
         "systems": [name], "dispatchers": list(POLICIES.values()), "allocator": "first-fit",
-        "seeds": SEEDS, "skip_bad_lines": True,
+        "repeat": SEEDS, "skip_bad_lines": True,
     }  # fmt: skip
-    study = log_study(log, given, "try")
+    study = log_study(log, given, option_of)
     labels = dict(zip(POLICIES, study.dispatchers, strict=True))
     choices = tuple(LabelledSpec(label, one.spec) for label, one in labels.items())
     base = replace(study.baseline, dispatcher=next(iter(POLICIES)))

@@ -11,14 +11,17 @@ import os
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import AfterValidator, Field, PlainValidator
 
 from cpsched import systems
-from cpsched.errors import ConfigError, UnknownNameError
+from cpsched.errors import ConfigError, UnknownNameError, instead_of
 from cpsched.logs.generators import describe
-from cpsched.simulation.settings import RULES, Settings, read_settings
+from cpsched.simulation.settings import SPECIFICATIONS
 from cpsched.study.allocators import with_allocator
 from cpsched.study.inputs import Generated, LogFile
+from cpsched.study.run_table import RunTable, checked_setting
 from cpsched.study.study import (
     AXES,
     JITTER,
@@ -34,26 +37,119 @@ from cpsched.study.study import (
 from cpsched.util import registry, resources
 from cpsched.util.documents import read_text
 from cpsched.util.model_files import checked, with_model
+from cpsched.util.models import (
+    Count,
+    Flag,
+    Model,
+    Moment,
+    Must,
+    Source,
+    Text,
+    Texts,
+    at,
+    distinct,
+    entries_of,
+    whole,
+)
 from cpsched.util.spec import Spec, canonical, display_name
-from cpsched.util.toml_section import Section
+from cpsched.util.words import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 
 #: Of logs, and of packed ones.
 _ENDINGS = (".swf", ".sacct", ".csv", ".parquet", ".txt", ".log", ".gz", ".xz", ".bz2", ".zst")
-#: At the top of a study.
-_KEYS = (
-    *("title", "question", "dispatchers", "allocator", "predictors", "systems", "workloads"),
-    *(*AXES, "seeds", "jitter", "run", "baseline", "by_group", "measure_from"),
-)
-#: Keys of a workload; the last two for files and for generators only.
-_OF_FILES, _OF_GENERATORS = ("format", "skip_bad_lines"), ("options", "seeded")
-_WORKLOAD_KEYS = (
-    *("file", "generator", "name", "systems", "predictors", "dispatchers", *AXES, "changes"),
-    *("first", "from", "to", *_OF_FILES, *_OF_GENERATORS),
-)
+_MOST_REPETITIONS, _LARGEST_SEED = 10_000, 2**31 - 1
+#: Keys of a workload of a file, and of one of a generator.
+_OF_FILES, _OF_GENERATORS = ("input_format", "skip_bad_lines"), ("options", "seeded")
+#: A label, None where there is none, and the specification that it names.
+_Pair = tuple[str | None, str]
+
+
+def _pairs(value: Any) -> tuple[_Pair, ...]:
+    """Return the labels and specifications of a list, or of a table of labels."""
+    if not value or not isinstance(value, dict | list):
+        raise ValueError
+    pairs = value.items() if isinstance(value, dict) else [(None, text) for text in value]
+    if not all(isinstance(text, str) and text.strip() for _, text in pairs):
+        raise ValueError
+    return tuple(pairs)
+
+
+def _seeds(value: Any) -> tuple[int, ...]:
+    """Return the seeds of a number of repetitions, which are 1 to this, or those of a list."""
+    seeds = value if isinstance(value, list) else range(1, value + 1)
+    if not 1 <= len(seeds) <= _MOST_REPETITIONS:
+        raise ValueError
+    if not all(type(seed) is int and 0 <= seed <= _LARGEST_SEED for seed in seeds):
+        raise ValueError
+    return tuple(seeds)
+
+
+_Specs = Annotated[
+    tuple[_Pair, ...],
+    PlainValidator(_pairs),
+    Must('a list such as ["fifo", "easy"], or a table such as EBF = "easy"'),
+]
+_Seeds = Annotated[
+    tuple[int, ...],
+    PlainValidator(_seeds),
+    Must(f"a number of repetitions from 1 to {_MOST_REPETITIONS}, or a list such as [1, 2, 3]"),
+    AfterValidator(distinct),
+]
+
+
+class BaselineTable(Model):
+    """The table ``baseline``, of labels."""
+
+    dispatcher: Text | None = None
+    predictor: Text | None = None
+    workload: Text | None = None
+    system: Text | None = None
+
+
+class WorkloadTable(Model):
+    """A ``[[workloads]]`` entry: a log or a generator, and what of the study it is run under."""
+
+    file: Text | None = None
+    input_format: Text | None = None
+    skip_bad_lines: Flag | None = None
+    generator: Text | None = None
+    options: Annotated[dict[str, Any], Must("a table")] | None = None
+    seeded: Flag | None = None
+    name: Text | None = None
+    systems: Texts = ()
+    predictors: Texts = ()
+    dispatchers: Texts = ()
+    runtime_models: Texts = ()
+    restarts: Texts = ()
+    malleable: Texts = ()
+    changes: Texts = ()
+    first: Count | None = None
+    start: Moment | None = Field(None, alias="from")
+    end: Moment | None = Field(None, alias="to")
+
+
+class StudyFile(Model):
+    """A study, in the format of ``docs/reference/study-folder.md``."""
+
+    title: Text | None = None
+    question: str = ""
+    dispatchers: _Specs
+    allocator: Text | None = None
+    predictors: _Specs = ((None, "requested"),)
+    systems: Texts = ()
+    workloads: Annotated[tuple[WorkloadTable, ...], *entries_of("workloads")] = ()
+    runtime_models: _Specs = ()
+    restarts: _Specs = ()
+    malleable: _Specs = ()
+    repeat: _Seeds = (0,)
+    jitter: Annotated[int, *whole(0, 86400)] | None = None
+    run: RunTable = Field(default_factory=RunTable)
+    baseline: BaselineTable = Field(default_factory=BaselineTable)
+    by_group: Flag = False
+    measure_from: Moment | None = None
 
 
 def study_names() -> list[str]:
@@ -100,65 +196,69 @@ def load_study(name_or_path: str | Path) -> Study:
         key, value, and what would be right.
     """
     file = study_path(name_or_path)
-    return _study(Section.of_text(read_text(file), str(file)))
+    return parse_study(Source.of_toml(read_text(file), str(file)))
 
 
-def parse_study(data: Mapping[str, Any], file: Path) -> Study:
+def parse_study(source: Source) -> Study:
     """
-    Return the study that the content of a TOML file describes.
-
-    Parameters
-    ----------
-    file
-        For messages; paths in the study are relative to its folder.
+    Return the study that the content of a file, or of options, describes.
 
     Raises
     ------
     ConfigError
         As for :func:`load_study`.
     """
-    return _study(Section(data, str(file)))
+    with source.blamed():
+        file = source.read(StudyFile, folder=source.folder)
+        return _study(file, source.folder, Path(source.where).stem)
 
 
-def _study(top: Section) -> Study:
-    file = top.file
-    top.expect(*_KEYS)
-    own = all("dispatchers" in section for section in top.tables("workloads"))
-    dispatchers = _placing(top, _choices(top, "dispatchers", file, once=not own))
-    predictors = _choices(top, "predictors", file, default=("requested",))
-    shared = _systems(top, file)
-    axes = {key: _choices(top, key, file) for key in AXES if key in top}
-    workloads = [
-        workload
-        for section in top.tables("workloads")
-        for workload in _under_each(
-            section,
-            _workload(section, file, shared, predictors, dispatchers),
-            axes,
-        )
-    ]
+def _study(file: StudyFile, folder: Path, usual_title: str) -> Study:
+    own = all(workload.dispatchers for workload in file.workloads)
+    dispatchers = _choices("dispatchers", file.dispatchers, folder, once=not own)
+    if file.allocator is not None:
+        dispatchers = _placed(dispatchers, file.allocator)
+    predictors = _choices("predictors", file.predictors, folder)
+    axes = {key: _choices(key, getattr(file, key), folder) for key in AXES}
+    with at("systems"):
+        shared = _systems(file.systems, folder)
+    workloads: list[StudyWorkload] = []
+    for number, table in enumerate(file.workloads, start=1):
+        with at(f"workloads[{number}]"):
+            workload = _workload(table, folder, shared, predictors, dispatchers)
+            workloads += _under_each(table, workload, axes)
     if not workloads:
-        raise top.error(
-            "workloads", "there are no workloads; give at least one [[workloads]] entry"
+        raise ConfigError(
+            "there are no workloads; give at least one [[workloads]] entry", key="workloads"
         )
-    _tell_apart(top, workloads, dispatchers)
-    seeds = top.seeds("seeds", (0,))
-    jitter = top.integer("jitter", 0, 86400, JITTER if len(seeds) > 1 else 0)
-    if jitter and not any(seeds):
-        raise top.error(
-            "jitter", f"is {jitter}, but one repetition moves no job; set seeds to more, such as 5"
+    _tell_apart(workloads, dispatchers)
+    for key, varied in axes.items():
+        if varied and AXES[key] in file.run.model_fields_set:
+            other = key if key != AXES[key] else f"{key} at the top"
+            raise ConfigError(
+                f"is given together with {other}; give only one of them", key=f"run.{AXES[key]}"
+            )
+    jitter = file.jitter
+    if jitter is None:
+        jitter = JITTER if len(file.repeat) > 1 else 0
+    elif jitter and not any(file.repeat):
+        raise ConfigError(
+            f"is {jitter}, but one repetition moves no job; set repeat to more, such as 5",
+            key="jitter",
         )
+    with at("baseline"):
+        baseline = _baseline(file.baseline, dispatchers, workloads)
     return Study(
-        title=top.text("title", file.stem),
-        question=top.text("question", ""),
+        title=file.title or usual_title,
+        question=file.question,
         workloads=tuple(workloads),
         dispatchers=dispatchers,
-        seeds=seeds,
+        seeds=file.repeat,
         jitter=jitter,
-        settings=_settings(top.table("run"), axes),
-        baseline=_baseline(top.table("baseline"), dispatchers, workloads),
-        by_group=top.flag("by_group"),
-        measure_from=top.moment("measure_from"),
+        settings=file.run.settings(),
+        baseline=baseline,
+        by_group=file.by_group,
+        measure_from=file.measure_from,
     )
 
 
@@ -173,8 +273,10 @@ def labelled_spec(group: str, spec: str, folder: Path, label: str | None = None)
     folder
         What paths of files are relative to.
     """
-    rule = RULES.get(AXES.get(group, ""))
-    canonical_spec = checked(group, spec, folder) if rule is None else rule.checked(spec, folder)
+    if group in AXES:
+        canonical_spec = checked_setting(AXES[group], spec, folder)
+    else:
+        canonical_spec = checked(group, spec, folder)
     if label is not None:
         return LabelledSpec(check_label(label), canonical_spec)
     named = with_model(spec, folder) if group == "predictors" else spec
@@ -183,129 +285,118 @@ def labelled_spec(group: str, spec: str, folder: Path, label: str | None = None)
 
 def _usual_label(group: str, spec: str) -> str:
     """Return the label of a specification that has none of its own."""
-    is_setting = AXES.get(group) in RULES
-    return as_label(str(Spec.parse(spec)) if is_setting else display_name(group, spec))
+    is_option = group in AXES and AXES[group] not in SPECIFICATIONS
+    return as_label(str(Spec.parse(spec)) if is_option else display_name(group, spec))
 
 
-def _placing(section: Section, dispatchers: tuple[LabelledSpec, ...]) -> tuple[LabelledSpec, ...]:
+def _placed(dispatchers: tuple[LabelledSpec, ...], allocator: str) -> tuple[LabelledSpec, ...]:
     """Give the study's allocator to all dispatchers that set none."""
-    allocator = section.text("allocator", "")
-    if not allocator:
-        return dispatchers
-    with section.blamed("allocator"):
+    with at("allocator"):
         allocator = canonical("allocators", allocator)
     placed = tuple(
         replace(choice, spec=with_allocator(choice.spec, allocator)) for choice in dispatchers
     )
-    _once(section, "dispatchers", [choice.spec for choice in placed])
+    _once("dispatchers", [choice.spec for choice in placed])
     return placed
 
 
 def _choices(
-    section: Section, key: str, file: Path, default: Sequence[str] = (), *, once: bool = True
+    key: str, pairs: Sequence[_Pair], folder: Path, *, once: bool = True
 ) -> tuple[LabelledSpec, ...]:
     """
-    Read dispatchers, predictors, runtime models or settings: a list, or a table of labels.
+    Return dispatchers, predictors, runtime models or settings with their labels.
 
     ``once``: none may be there twice under two labels.
     """
     choices = []
-    for label, spec in section.labelled(key, default):
-        with section.blamed(key if label is None else f"{key}.{label}"):
-            choices.append(labelled_spec(key, spec, file.parent, label))
-    _distinct(section, key, [labelled_spec.label for labelled_spec in choices])
+    for label, spec in pairs:
+        with at(key if label is None else f"{key}.{label}"):
+            choices.append(labelled_spec(key, spec, folder, label))
+    _distinct(key, [choice.label for choice in choices])
     if once:
-        _once(section, key, [labelled_spec.spec for labelled_spec in choices])
+        _once(key, [choice.spec for choice in choices])
     return tuple(choices)
 
 
-def _once(section: Section, key: str, specs: Sequence[str]) -> None:
+def _once(key: str, specs: Sequence[str]) -> None:
     """Refuse what would be run twice."""
     twice = next((spec for i, spec in enumerate(specs) if spec in specs[:i]), None)
     if twice is not None:
-        raise section.error(key, f"'{twice}' is given twice, as a run")
+        raise ConfigError(f"'{twice}' is given twice, as a run", key=key)
 
 
-def _systems(section: Section, file: Path) -> tuple[str, ...]:
-    """Read systems, by name or by path relative to the study, and check that they exist."""
+def _systems(given: Sequence[str], folder: Path) -> tuple[str, ...]:
+    """Return systems, by name or by path relative to the study, which exist."""
     names = []
-    for name in section.texts("systems"):
-        if Path(name).suffix or os.sep in name:
-            name = str(_relative_to_study(file, name))
-        with section.blamed("systems"):
-            systems.load(name)
-        names.append(name)
-    _distinct(section, "systems", [system_label(name) for name in names])
+    for name in given:
+        is_path = Path(name).suffix or os.sep in name
+        names.append(str((folder / name).absolute()) if is_path else name)
+        systems.load(names[-1])
+    _distinct("", [system_label(name) for name in names])
     return tuple(names)
 
 
 def _workload(
-    section: Section,
-    file: Path,
+    table: WorkloadTable,
+    folder: Path,
     shared: tuple[str, ...],
     predictors: tuple[LabelledSpec, ...],
     dispatchers: tuple[LabelledSpec, ...],
 ) -> StudyWorkload:
-    section.expect(*_WORKLOAD_KEYS)
-    source = _source(section, file)
+    source = _source(table, folder)
     usual = log_name(source.path) if isinstance(source, LogFile) else source.name
-    label = section.text("name", as_label(usual))
-    with section.blamed("name"):
-        check_label(label)
+    with at("name"):
+        label = check_label(table.name or as_label(usual))
+    with at("systems"):
+        on = _systems(table.systems, folder) or shared
+    if not on:
+        raise ConfigError(
+            'there is no system; name one here or at the top: ["eurora"]', key="systems"
+        )
+    with at("changes"):
+        changes = tuple(canonical("changes", text) for text in table.changes)
+    named = _named(table, "dispatchers", dispatchers)
+    chosen = _named(table, "predictors", predictors) or predictors
     # What is wrong with no value by itself is a part that ends before it begins.
-    with section.blamed("to"):
-        workload = StudyWorkload(
+    with at("to"):
+        return StudyWorkload(
             label=label,
             source=source,
-            systems=_systems(section, file) or shared,
-            predictors=_named(section, "predictors", predictors) or predictors,
-            dispatchers=_named(section, "dispatchers", dispatchers),
-            first=section.count("first"),
-            start=section.moment("from"),
-            end=section.moment("to"),
-            changes=_changes(section),
+            systems=on,
+            predictors=chosen,
+            dispatchers=named,
+            first=table.first,
+            start=table.start,
+            end=table.end,
+            changes=changes,
         )
-    if not workload.systems:
-        raise section.error(
-            "systems", 'there is no system; name one here or at the top: ["eurora"]'
-        )
-    for key in _OF_GENERATORS if isinstance(source, LogFile) else _OF_FILES:
-        if key in section:
-            kind = "a file" if isinstance(source, LogFile) else "a generator"
-            raise section.error(key, f"does not apply to a workload of {kind}")
-    return workload
-
-
-def _changes(section: Section) -> tuple[str, ...]:
-    """Read changes, and make each once."""
-    with section.blamed("changes"):
-        return tuple(canonical("changes", text) for text in section.texts("changes"))
 
 
 def _under_each(
-    section: Section, workload: StudyWorkload, axes: Mapping[str, tuple[LabelledSpec, ...]]
+    table: WorkloadTable, workload: StudyWorkload, axes: Mapping[str, tuple[LabelledSpec, ...]]
 ) -> list[StudyWorkload]:
     """Return a workload once for each runtime model and setting, which is added to its label."""
-    named = [_named(section, key, axes.get(key, ())) or axes.get(key, ()) for key in AXES]
-    fields = [field for field, ones in zip(AXES.values(), named, strict=True) if ones]
+    named = [_named(table, key, axes[key]) or axes[key] for key in AXES]
+    fields = [field for field, choices in zip(AXES.values(), named, strict=True) if choices]
     variants = []
     for chosen in product(*filter(None, named)):
         label = ", ".join([workload.label, *(choice.label for choice in chosen)])
         changes: dict[str, Any] = dict(zip(fields, chosen, strict=True))
-        with section.blamed("name"):
+        with at("name"):
             variants.append(replace(workload, label=check_label(label), **changes))
     return variants
 
 
-def _named(section: Section, key: str, choices: Sequence[LabelledSpec]) -> tuple[LabelledSpec, ...]:
-    """Read labels of what the study has: dispatchers, predictors, runtime models, settings."""
+def _named(
+    table: WorkloadTable, key: str, choices: Sequence[LabelledSpec]
+) -> tuple[LabelledSpec, ...]:
+    """Return those of the study that a workload names by their labels."""
     known = {choice.label: choice for choice in choices}
-    named = section.texts(key)
-    named = tuple(_label(key, label, known) for label in named)
-    for label in named:
+    labels = [_label(key, label, known) for label in getattr(table, key)]
+    for label in labels:
         if label not in known:
-            raise section.error(key, f"'{label}' is not one of: {', '.join(known)}")
-    return tuple(known[label] for label in dict.fromkeys(named))
+            raise ConfigError(f"'{label}' is not one of: {', '.join(known)}", key=key)
+    return tuple(known[label] for label in dict.fromkeys(labels))
 
 
 def _label(group: str, text: str, known: Collection[str]) -> str:
@@ -316,111 +407,105 @@ def _label(group: str, text: str, known: Collection[str]) -> str:
         return text
 
 
-def _source(section: Section, file: Path) -> LogFile | Generated:
-    if ("file" in section) == ("generator" in section):
-        raise section.error("file", "give either a file or a generator")
-    if "generator" in section:
-        name = section.choice("generator", registry.names("generators"), None)
-        assert name is not None
-        return _generated(section, name)
-    path = _relative_to_study(file, section.text("file"))
+def _source(table: WorkloadTable, folder: Path) -> LogFile | Generated:
+    """Return where the jobs of a workload are from."""
+    if (table.file is None) == (table.generator is None):
+        raise ConfigError("give either a file or a generator", key="file")
+    given = table.model_fields_set
+    for key in _OF_GENERATORS if table.generator is None else _OF_FILES:
+        if key in given:
+            kind = "a file" if table.generator is None else "a generator"
+            raise ConfigError(f"does not apply to a workload of {kind}", key=key)
+    if table.generator is not None:
+        return _generated(table.generator, table.options or {}, seeded=bool(table.seeded))
+    path = (folder / str(table.file)).absolute()
     try:
         if path.is_dir():
-            raise section.error("file", f"{path} is a folder, but a log is a file")
+            raise ConfigError(f"{path} is a folder, but a log is a file", key="file")
         if not path.is_file():
-            raise section.error("file", f"there is no file {path}")
+            raise ConfigError(f"there is no file {path}", key="file")
     except OSError as error:
-        raise section.error("file", f"{error.strerror}: {path}") from error
-    formats = registry.names("log_formats")
-    return LogFile(
-        path=path,
-        format=section.choice("format", formats, None),
-        skip_bad_lines=section.flag("skip_bad_lines", False),
-    )
+        raise ConfigError(f"{error.strerror}: {path}", key="file") from error
+    if table.input_format is not None:
+        with at("input_format"):
+            registry.load("log_formats", table.input_format)
+    return LogFile(path=path, format=table.input_format, skip_bad_lines=bool(table.skip_bad_lines))
 
 
-def _generated(section: Section, name: str) -> Generated:
-    generator = registry.load("generators", name)
-    given = section.table("options")
+def _generated(name: str, options: Mapping[str, Any], *, seeded: bool) -> Generated:
+    """Return a generator with options, which it takes."""
+    with at("generator"):
+        generator = registry.load("generators", name)
     known = [item.name for item in describe(generator.options)]
-    options = {key: given.plain(key) for key in known if key in given}
-    # Unknown ones are errors that suggest the closest name.
-    for key in known:
-        given.plain(key)
-    given.finish()
+    for key in options:
+        if key not in known:
+            there = instead_of(key, known, "; the keys here are:")
+            raise ConfigError(f"there is no such key{there}", key=f"options.{escaped(key)}")
     try:
         generator.options(**options)
     except ConfigError as error:
-        raise given.error("", str(error)) from error
+        raise ConfigError(str(error), key="options") from error
     except (TypeError, ValueError) as error:
-        raise given.error("", f"'{name}' does not take these values: {error}") from error
-    seeded = section.flag("seeded", False)
+        raise ConfigError(f"'{name}' does not take these values: {error}", key="options") from error
     if seeded and ("seed" in options or "seed" not in known):
         why = "has its own seed in options" if "seed" in options else "takes no seed"
-        raise section.error("seeded", f"is true, and '{name}' {why}")
-    return Generated(generator=name, options=tuple(options.items()), seeded=seeded)
-
-
-def _settings(section: Section, axes: Iterable[str]) -> Settings:
-    for key in axes:
-        if AXES[key] in section:
-            where = key if key != AXES[key] else f"{key} at the top"
-            raise section.error(AXES[key], f"is given together with {where}; give only one of them")
-    return read_settings(section)
+        raise ConfigError(f"is true, and '{name}' {why}", key="seeded")
+    return Generated(
+        generator=name,
+        options=tuple((key, options[key]) for key in known if key in options),
+        seeded=seeded,
+    )
 
 
 def _baseline(
-    section: Section, dispatchers: Sequence[LabelledSpec], workloads: Sequence[StudyWorkload]
+    table: BaselineTable,
+    dispatchers: Sequence[LabelledSpec],
+    workloads: Sequence[StudyWorkload],
 ) -> Baseline:
-    predictors = {choice.label: choice for workload in workloads for choice in workload.predictors}
-    labels = [choice.label for choice in dispatchers]
-    dispatcher = section.text("dispatcher", "") or None
-    if dispatcher is not None:
-        dispatcher = _label("dispatchers", dispatcher, labels)
-    if dispatcher not in (None, *labels):
-        section.choice("dispatcher", labels, None)
-    predictor = section.choice("predictor", list(predictors), None)
-    workload = section.choice("workload", [choice.label for choice in workloads], None)
-    names = [system_label(name) for choice in workloads for name in choice.systems]
-    system = section.choice("system", list(dict.fromkeys(names)), None)
-    section.finish()
-    if dispatcher is predictor is workload is system is None:
+    """Return what runs are compared with: by default the first dispatcher."""
+    labels = {
+        "dispatcher": [choice.label for choice in dispatchers],
+        "predictor": [choice.label for workload in workloads for choice in workload.predictors],
+        "workload": [choice.label for choice in workloads],
+        "system": [system_label(name) for choice in workloads for name in choice.systems],
+    }
+    given = {key: label for key, label in table if label is not None}
+    if "dispatcher" in given:
+        given["dispatcher"] = _label("dispatchers", given["dispatcher"], labels["dispatcher"])
+    for key, label in given.items():
+        if label not in labels[key]:
+            known = ", ".join(dict.fromkeys(labels[key]))
+            raise ConfigError(f"is {label!r}, must be one of: {known}", key=key)
+    if not given:
         # With one dispatcher there is nothing but the predictors to compare.
-        if len(dispatchers) == 1 and len(predictors) > 1:
-            predictor = next(iter(predictors))
-        else:
-            dispatcher = dispatchers[0].label
-    return Baseline(dispatcher=dispatcher, predictor=predictor, workload=workload, system=system)
+        only_predictors = len(dispatchers) == 1 and len(set(labels["predictor"])) > 1
+        key = "predictor" if only_predictors else "dispatcher"
+        given = {key: labels[key][0]}
+    return Baseline(**given)
 
 
-def _tell_apart(
-    section: Section, workloads: Sequence[StudyWorkload], dispatchers: Sequence[LabelledSpec]
-) -> None:
+def _tell_apart(workloads: Sequence[StudyWorkload], dispatchers: Sequence[LabelledSpec]) -> None:
     """Refuse workloads of the same name unless they have no dispatcher in common."""
     seen: dict[str, set[str]] = {}
     for workload in workloads:
         own = {choice.label for choice in workload.dispatchers or dispatchers}
         others = seen.setdefault(workload.label, set())
         if own & others:
-            _distinct(section, "workloads", [choice.label for choice in workloads])
+            _distinct("workloads", [choice.label for choice in workloads])
         others |= own
-    _distinct(section, "workloads", list(seen))
+    _distinct("workloads", list(seen))
 
 
-def _distinct(section: Section, key: str, labels: Sequence[str]) -> None:
+def _distinct(key: str, labels: Sequence[str]) -> None:
     """Refuse labels that tables or figure files would confuse."""
     by_name: dict[str, str] = {}
     for label in labels:
         other = by_name.get(file_label(label))
         if other == label:
-            raise section.error(key, f"two are called '{label}'; a study file gives each a name")
+            raise ConfigError(f"two are called '{label}'; a study file gives each a name", key=key)
         if other is not None:
-            raise section.error(
-                key, f"'{other}' and '{label}' differ only in case or hyphens; use distinct names"
+            raise ConfigError(
+                f"'{other}' and '{label}' differ only in case or hyphens; use distinct names",
+                key=key,
             )
         by_name[file_label(label)] = label
-
-
-def _relative_to_study(file: Path, path: str) -> Path:
-    """Return a path relative to the study's folder; an absolute one is kept."""
-    return (file.parent / path).absolute()

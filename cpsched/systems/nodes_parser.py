@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import ConfigDict, TypeAdapter, ValidationError, ValidationInfo, model_validator
 
 from cpsched.errors import ConfigError
-from cpsched.util.models import Count, CountOrZero, Memory, Model, Text, Texts, reason_of, whole
+from cpsched.util.models import Count, CountOrZero, Memory, Model, Text, Texts, explained, whole
 from cpsched.util.node_lists import expand
 from cpsched.util.types import MAX_AMOUNT, MAX_NODES
 
@@ -107,7 +107,7 @@ class NodesEntry(Model):
             try:
                 amounts[name] = (_MEMORY if name == "mem" else _COUNT).validate_python(value)
             except ValidationError as error:
-                raise ConfigError(reason_of(error), key=name) from None
+                raise ConfigError(explained(error).reason, key=name) from None
         return amounts
 
     def name_of(self, number: int, num_nodes: int) -> str:

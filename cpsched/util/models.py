@@ -27,7 +27,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, ErrorDetails, core_schema
 
-from cpsched.errors import ConfigError, instead_of
+from cpsched.errors import ConfigError, CpschedError, instead_of, removed
 from cpsched.util.documents import key_lines, read_toml
 from cpsched.util.types import MAX_AMOUNT, MAX_TIME
 from cpsched.util.words import escaped
@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 _Value = TypeVar("_Value")
 _CLOCK = re.compile(r"(?:(\d{1,9})-)?(\d{1,12}):([0-5]\d):([0-5]\d)")
 _MEMORY = re.compile(r"(\d{1,15}) ?(KB|MB|GB|TB)")
-#: The last part of a key.
+#: The place of an entry in a list, and the last part of a key.
+_INDEX = re.compile(r"\[\d+\]")
 _LAST = re.compile(r"(?:\[\d+\]|(?:^|\.)[^.\[]*)$")
 _KB = {"KB": 1, "MB": 1 << 10, "GB": 1 << 20, "TB": 1 << 30}
 
@@ -66,6 +67,8 @@ class Model(BaseModel):
         keys = cls.known_keys(info)
         for key in table if cls.model_config["extra"] != "ignore" else ():
             if key not in keys:
+                if message := removed("key", key):
+                    raise ConfigError(message, key=key)
                 there = instead_of(key, sorted(keys), "; the keys here are:")
                 raise ConfigError(f"there is no such key{there}", key=escaped(key))
         for name, item in cls.model_fields.items():
@@ -119,7 +122,8 @@ def _filled(value: _Value) -> _Value:
     return value
 
 
-def _distinct(values: tuple[_Value, ...]) -> tuple[_Value, ...]:
+def distinct(values: tuple[_Value, ...]) -> tuple[_Value, ...]:
+    """Return values of which none is there twice."""
     for at, value in enumerate(values):
         if value in values[:at]:
             raise ConfigError(f"{value!r} is listed twice")
@@ -178,7 +182,7 @@ def list_of(wanted: str) -> tuple[Any, Must]:
 Text = Annotated[str, AfterValidator(_filled), Must("text in quotes")]
 Scalar = Annotated[str, BeforeValidator(_scalar), Must("a text, a number, or true or false")]
 Texts = Annotated[
-    tuple[Text, ...], *list_of('a list of texts, such as ["a", "b"]'), AfterValidator(_distinct)
+    tuple[Text, ...], *list_of('a list of texts, such as ["a", "b"]'), AfterValidator(distinct)
 ]
 Flag = Annotated[bool, Must("true or false")]
 Count = Annotated[int, *whole()]
@@ -213,6 +217,28 @@ def member_of(choices: type[StrEnum]) -> tuple[Any, Must]:
 # --- where values are from ------------------------------------------------------------------------
 
 
+@contextmanager
+def at(key: str) -> Iterator[None]:
+    """Say of an invalid value, outside of a model, which key it has."""
+    try:
+        yield
+    except CpschedError as error:
+        raise _located(key, error) from error
+
+
+def _located(key: str, cause: Exception) -> ConfigError:
+    """Return what a validator says is wrong with the value of a key, or with a key below it."""
+    if not isinstance(cause, ConfigError):
+        return ConfigError(str(cause), key=key)
+    if cause.where is not None:
+        # It is wrong within the value: in an option of a specification.
+        return ConfigError(
+            ": ".join(filter(None, (cause.key, cause.reason))), key=key, value=cause.where
+        )
+    key = ".".join(filter(None, (key, cause.key)))
+    return ConfigError(cause.reason, key=key, value=cause.value)
+
+
 @dataclass(frozen=True)
 class Source:
     """
@@ -221,16 +247,19 @@ class Source:
     Attributes
     ----------
     where
-        The file.
+        The file; empty for options and parameters.
     content
         Its top level.
     lines
         The lines of its keys (:func:`~cpsched.util.documents.key_lines`).
+    name_of
+        Returns what the user calls a key, such as ``--dispatcher``.
     """
 
     where: str
     content: Mapping[str, Any]
     lines: Mapping[str, int] = field(default_factory=dict)
+    name_of: Callable[[str], str] | None = None
 
     @classmethod
     def of_toml(cls, text: str, where: str) -> Self:
@@ -256,45 +285,44 @@ class Source:
         """Return the content as a model; ``context`` is for its validators."""
         return model.model_validate(self.content, context=context)
 
-    def error(self, key: str, message: str) -> ConfigError:
-        """Return the error that says what is wrong with a key."""
-        at = key
+    def error(self, key: str, message: str, value: str | None = None) -> ConfigError:
+        """Return the error that says what is wrong with a key, or within its value."""
+        if self.name_of is not None:
+            name = self.name_of(_INDEX.sub("", key))
+            typed = f"{name} {value}" if value and name.startswith("--") else name
+            return ConfigError(message, key=typed, value=None if typed != name else value)
+        part = key
         # What is missing is missing from the table above it.
-        while at and at not in self.lines:
-            at = _LAST.sub("", at)
-        return ConfigError(message, where=self.where, line=self.lines.get(at), key=key)
+        while part and part not in self.lines:
+            part = _LAST.sub("", part)
+        line = self.lines.get(part)
+        return ConfigError(message, where=self.where, line=line, key=key, value=value)
 
     @contextmanager
     def blamed(self) -> Iterator[None]:
         """Say of an invalid value where it is: of one of a model, or named by its key alone."""
         try:
             yield
-        except ValidationError as error:
-            raise self.error(*_explained(error)) from error
-        except ConfigError as error:
-            if error.where is not None:
+        except (ConfigError, ValidationError) as error:
+            if isinstance(error, ValidationError):
+                cause = explained(error)
+            elif error.where is not None:
                 raise
-            raise self.error(error.key or "", error.reason) from error
+            else:
+                cause = error
+            raise self.error(cause.key or "", cause.reason, cause.value) from error
 
 
-def reason_of(error: ValidationError) -> str:
-    """Return what is wrong with the first invalid value."""
-    return _explained(error)[1]
-
-
-def _explained(error: ValidationError) -> tuple[str, str]:
-    """Return the key of the first invalid value, and what is wrong with it."""
+def explained(error: ValidationError) -> ConfigError:
+    """Return what is wrong with the first invalid value, and its key."""
     first = error.errors(include_url=False)[0]
     key = ""
     for part in first["loc"]:
         key += f"[{part + 1}]" if isinstance(part, int) else f".{escaped(part)}"
-    key, cause = key.lstrip("."), _cause(first)
-    if cause is None:
-        wanted = first["msg"].replace("Input should be", "must be")
-        return key, f"is {shown(first['input'])}, {wanted}"
-    if not isinstance(cause, ConfigError) or cause.where is not None:
-        return key, str(cause)
-    return ".".join(filter(None, (key, cause.key))), cause.reason
+    if (cause := _cause(first)) is not None:
+        return _located(key.lstrip("."), cause)
+    wanted = first["msg"].replace("Input should be", "must be")
+    return ConfigError(f"is {shown(first['input'])}, {wanted}", key=key.lstrip("."))
 
 
 def _cause(error: ErrorDetails) -> Exception | None:

@@ -468,7 +468,7 @@ def _read_run(folder):
 _SPECS = {
     "dispatchers": (
         "easy", "easy:allocator=best-fit", "cph-1:limit=1", "speculative:dispatcher=easy,seconds=60",
-        'preempt:inner="easy:order=sjf"', "easy-wsept:aging=3", "lookahead:seconds=1",
+        "preempt:dispatcher=easy,dispatcher.order=sjf", "easy-wsept:aging=3", "lookahead:seconds=1",
         "slurm", "wla:window=10", "conservative:order=expected-wait", "aucsched1", "ipsched",
         "dn-dbes:attempts=3", "malleable:strategy=common-pool", "slurm-backfill:bf_window=60",
     ),

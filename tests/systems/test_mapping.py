@@ -270,7 +270,7 @@ def test_queue_limit_rejects_unless_told_not_to():
     workload = jobs(queue=["short", "short"], requested_time=[100, 101])
     system = machine(queues=QUEUES)
     assert fit(workload, system).rejected == ((1, "requested 101 s, queue short allows 100 s"),)
-    assert fit(workload, system, enforce_limits=False).rejected == ()
+    assert fit(workload, system, enforce_time_limits=False).rejected == ()
 
 
 def test_queue_admits_listed_users_and_groups():
