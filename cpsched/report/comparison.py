@@ -23,11 +23,9 @@ from cpsched.report.outcomes import load_lines, outcome_lines
 from cpsched.report.record import reproduced
 from cpsched.report.sentences import conclusions
 from cpsched.simulation.run import Run
-from cpsched.study import scenarios
 from cpsched.study.campaign import carry_out
 from cpsched.study.folder import plain
 from cpsched.study.inputs import prepare
-from cpsched.study.log_study import study_of_log
 from cpsched.study.policies import assumed_of, following
 from cpsched.study.reader import SavedRun, load_run
 from cpsched.study.results import collect
@@ -250,6 +248,8 @@ def what_if(
     ConfigError, TypeError, RunError
         As :func:`compare`; before anything is run, if a change makes no sense for the log.
     """
+    from cpsched.study import scenarios
+
     if not changes:
         raise ConfigError("is empty; give what is to be changed", key="changes")
     (own,) = _specifications([dispatcher or "easy"], "dispatcher")
@@ -281,6 +281,8 @@ def _study(
     name_of: Callable[[str], str],
 ) -> Study:
     """Return the study of a log; a log and systems that are objects are written to its folder."""
+    from cpsched.study.log_study import study_of_log
+
     # Before anything is written there: this refuses a folder that is not a study.
     Store(folder.absolute())
     own = asdict(settings) if settings else {}

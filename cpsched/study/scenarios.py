@@ -11,7 +11,7 @@ from cpsched.study.inputs import jobs_of, second_of
 from cpsched.study.policies import edited_policy, follows_policy, needs_policy
 from cpsched.study.store import Store
 from cpsched.study.study import Baseline, Study, as_label
-from cpsched.study.study_file import labelled_spec
+from cpsched.study.study_models import labelled_spec
 from cpsched.study.task import tasks_of
 from cpsched.util import registry
 from cpsched.util.atomic_files import replacing, subfolder

@@ -161,14 +161,14 @@ def _moment(value: Any) -> int | str:
 
 def whole(least: int = 1, limit: int = MAX_AMOUNT) -> tuple[Any, Must]:
     """Return what makes ``int`` the type of whole numbers within bounds."""
-    return Field(ge=least, le=limit), Must(f"a whole number from {least} to {limit}")
+    return Field(strict=True, ge=least, le=limit), Must(f"a whole number from {least} to {limit}")
 
 
 def span(least: int) -> tuple[Any, ...]:
     """Return what makes ``int`` the type of lengths of time: seconds or a clock."""
     number = f"of at least {least}" if least != 1 else "above 0"
     return (
-        Field(ge=least, le=MAX_TIME),
+        Field(strict=True, ge=least, le=MAX_TIME),
         BeforeValidator(_clock),
         Must(f'seconds as a whole number {number}, "6:00:00" or "1-00:00:00"'),
     )
@@ -184,16 +184,16 @@ Scalar = Annotated[str, BeforeValidator(_scalar), Must("a text, a number, or tru
 Texts = Annotated[
     tuple[Text, ...], *list_of('a list of texts, such as ["a", "b"]'), AfterValidator(distinct)
 ]
-Flag = Annotated[bool, Must("true or false")]
+Flag = Annotated[bool, Field(strict=True), Must("true or false")]
 Count = Annotated[int, *whole()]
 CountOrZero = Annotated[int, *whole(0)]
-_AtLeastOne = Annotated[int, Field(ge=1)]
+_AtLeastOne = Annotated[int, Field(strict=True, ge=1)]
 Counts = Annotated[tuple[_AtLeastOne, ...], *list_of("a list of whole numbers of at least 1")]
 Seconds = Annotated[int, *span(1)]
 SecondsOrZero = Annotated[int, *span(0)]
 Memory = Annotated[
     int,
-    Field(ge=1, le=MAX_AMOUNT),
+    Field(strict=True, ge=1, le=MAX_AMOUNT),
     BeforeValidator(_kilobytes),
     Must('KB as a whole number above 0, or text such as "16 GB"'),
 ]

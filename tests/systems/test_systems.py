@@ -264,6 +264,7 @@ BAD_TABLES = {
     '[[nodes]]\ngroup = "b"\ncount = 2000000\ncore = 1': r"nodes\[2\]\.count: is 2000000, must",
     '[[nodes]]\ngroup = "b"\ncount = 1.5\ncore = 1': r"nodes\[2\]\.count: is 1\.5, must",
     '[[nodes]]\ngroup = "b"\ncount = 1': r"nodes\[2\]\.core: is missing; every node has",
+    '[[nodes]]\ngroup = "b"\ncount = 1\ncore = true': r"nodes\[2\]\.core: is True, must be a whole",
     '[[nodes]]\ngroup = "b"\ncount = 1\ncore = -1': r"nodes\[2\]\.core: is -1, must be a whole",
     '[[nodes]]\ngroup = "b"\ncount = 1\ncore = 1\nmem = 0': r"nodes\[2\]\.mem: is 0, must be KB",
     '[[nodes]]\ngroup = "b"\ncount = 1\ncore = 1\nmem = "1.5 GB"': r"mem: is '1\.5 GB', must be",

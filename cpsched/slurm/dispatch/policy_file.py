@@ -11,17 +11,16 @@ from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import AfterValidator, create_model
-
 from cpsched.errors import ConfigError, did_you_mean
 from cpsched.slurm.dispatch.parameters import PARAMETERS
 from cpsched.slurm.dispatch.policy import ABSENT, TABLES, PolicyTable, SlurmPolicy
 from cpsched.slurm.dispatch.values import LIST, ValueType, toml, toml_table
 from cpsched.util.documents import read_text
-from cpsched.util.models import Count, Model, Must, Scalar, Source, Texts, entries_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    from cpsched.util.models import Model
 
 #: The tables of parameters, and whether these are words of ``SchedulerParameters``.
 _OF_PARAMETERS = {"slurm": False, "SchedulerParameters": True}
@@ -39,6 +38,8 @@ def parse(text: str, *, where: str = "policy") -> SlurmPolicy:
         If it is not TOML, a key is unknown, a value is invalid, or a name is not there; names file,
         line and key.
     """
+    from cpsched.util.models import Source
+
     source = Source.of_toml(text, where)
     with source.blamed():
         file = source.read(_file_model())
@@ -70,7 +71,11 @@ def load(path: str | Path) -> SlurmPolicy:
 
 @cache
 def _file_model() -> Any:
-    """Return the model of a policy file."""
+    """Return the model of a policy file; made here, because listing dispatchers reads none."""
+    from pydantic import create_model
+
+    from cpsched.util.models import Count, Model, Must, entries_of
+
     tables: dict[str, Any] = {
         title: (
             _table_model(
@@ -95,6 +100,10 @@ def _file_model() -> Any:
 
 def _table_model(name: str, keys: Mapping[str, tuple[ValueType, bool]]) -> Any:
     """Return the model of a table, by the types of its keys and whether they must be there."""
+    from pydantic import AfterValidator, create_model
+
+    from cpsched.util.models import Model, Scalar, Texts
+
     fields: dict[str, Any] = {}
     for key, (kind, needed) in keys.items():
         text: Any = Texts if kind is LIST else Scalar

@@ -12,7 +12,8 @@ from cpsched.study import carry_out, make_tables
 from cpsched.study.bench.log_windows import LogWindow, find_logs, write_window
 from cpsched.study.bench.logset import QUICK, LogSet, content_of
 from cpsched.study.study import LabelledSpec, as_label, file_label
-from cpsched.study.study_file import labelled_spec, parse_study
+from cpsched.study.study_file import parse_study
+from cpsched.study.study_models import labelled_spec
 from cpsched.util.atomic_files import replacing, subfolder
 from cpsched.util.documents import json_text, read_json, read_text
 from cpsched.util.models import Source
