@@ -257,7 +257,8 @@ _OPTIONS = {
 def option_of(key: str) -> str:
     """Return the option that gives a value, by its key in a study file."""
     name = key.removeprefix("run.").removeprefix("workloads.")
-    return _OPTIONS.get(name) or f"--{name.replace('_', '-')}"
+    option, _, rest = name.partition(".")
+    return _OPTIONS.get(name) or f"--{option.replace('_', '-')} {rest}".rstrip()
 
 
 @dataclass(frozen=True, kw_only=True)

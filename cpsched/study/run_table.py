@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import ValidationInfo, field_validator
 
 from cpsched.simulation.settings import SPECIFICATIONS, Settings
-from cpsched.systems.mapping.settings import NONE, MalleableOptions, RestartOptions
+from cpsched.systems.mapping.malleable import NONE
+from cpsched.systems.mapping.settings import MalleableOptions, RestartOptions
 from cpsched.util.model_files import checked
 from cpsched.util.models import Flag, Model, Must, Seconds, Text
 

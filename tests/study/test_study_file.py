@@ -297,7 +297,7 @@ def test_a_part_of_all_workloads(study):
         (TOP + MODELS + '[run]\nruntime_model = "recorded"\n' + LOG, "run.runtime_model: is given together with runtime_models"),
         (TOP + SHARES + '[run]\nrestarts = "none"\n' + LOG, "run.restarts: is given together with restarts at the top; give only"),
         (TOP + SHARES + LOG + 'malleable = ["all"]\n', "malleable: 'all' is not one of: rigid, half"),
-        (TOP + '[malleable]\nall = "share=2"\n' + LOG, "malleable.all: share is 2.0, must be from 0 to 1"),
+        (TOP + '[malleable]\nall = "share=2"\n' + LOG, "malleable.all.share: is '2', must be a number from 0 to 1"),
         (TOP + 'restarts = ["share=1", "share=1"]\n' + LOG, "restarts: two are called 'share=1'"),
         (TOP + MODELS + LOG + f'name = "{"n" * 78}"\n', "cannot be used in a table"),
         (
@@ -308,7 +308,7 @@ def test_a_part_of_all_workloads(study):
             TOP + '[[workloads]]\ngenerator = "eurora"\noptions = { jobs = 1 }',
             r"workloads\[1\].options: jobs: 1 is not between 1000",
         ),
-        (TOP + '[run]\nrestarts = "part=0.5"\n' + LOG, "restarts: .*has no part; there are: share, cost"),
+        (TOP + '[run]\nrestarts = "part=0.5"\n' + LOG, "run.restarts.part: there is no such key; the keys here are: checkpoint, cost"),
         (TOP + '[run]\noutages = "table:file=down.csv"\n' + LOG, "run.outages: .*down.csv: is not a file"),
         (TOP + '[run]\noutages = "random:repair=0"\n' + LOG, "run.outages: .*repair"),
         (TOP + '[run]\noverrun = "stop"\n' + LOG, "run.overrun: is 'stop', must be one of: kill"),

@@ -20,9 +20,8 @@ from cpsched.systems.mapping.limits import (
     fill_requested_time,
     resolve_queues,
 )
-from cpsched.systems.mapping.malleable import bound_units, set_malleable, set_restarts
+from cpsched.systems.mapping.malleable import NONE, bound_units, set_malleable, set_restarts
 from cpsched.systems.mapping.requests import align, keep_in_one_group, pooled, to_units
-from cpsched.systems.mapping.settings import NONE
 from cpsched.util.types import UNBOUNDED
 
 if TYPE_CHECKING:
