@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
@@ -273,9 +272,10 @@ class Runs(Part):
 
     def given(self) -> dict[str, Any]:
         """Return what is given, by its name in a study file."""
-        part = [one.name for one in fields(Part)]
-        own = {key: one for key, one in vars(self).items() if key not in (*part, "rules")}
-        return {**{key: one for key, one in own.items() if one}, **self.rules.given}
+        others = {"rules", *(item.name for item in fields(Part))}
+        own = {key: value for key, value in vars(self).items() if key not in others}
+        given = {key: value for key, value in own.items() if value or type(value) is int}
+        return {**given, **self.rules.given}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -301,13 +301,6 @@ class MeasuredRuns(SiteRuns):
 
     measure_from: MeasureFrom = None
 
-    def given(self) -> dict[str, Any]:
-        """Return what is given, by its name in a study file."""
-        options = super().given()
-        if self.measure_from is not None:
-            options["measure_from"] = moment("--measure-from", self.measure_from)
-        return options
-
 
 @dataclass(frozen=True, kw_only=True)
 class RepeatedRuns(MeasuredRuns):
@@ -315,10 +308,6 @@ class RepeatedRuns(MeasuredRuns):
 
     repeat: Repeat = None
     jitter: Jitter = None
-
-    def given(self) -> dict[str, Any]:
-        """Return what is given, by its name in a study file."""
-        return super().given() | ({} if self.jitter is None else {"jitter": self.jitter})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -394,16 +383,15 @@ def second_of(workload: Workload, option: str, text: str | None) -> int | None:
 
 def moment(option: str, text: str | None) -> int | str | None:
     """Return seconds, or a date as given."""
-    if text is None:
-        return None
-    for reading in (int, lambda date: datetime.fromisoformat(date).isoformat()):
-        try:
-            return reading(text)
-        except ValueError:
-            pass
-    raise ConfigError(
-        f"'{text}' is neither seconds nor a date like 2014-03-31 or 2014-03-31T12:00", key=option
-    )
+    from cpsched.util.models import moment_of
+
+    try:
+        return None if text is None else moment_of(text)
+    except ValueError:
+        raise ConfigError(
+            f"'{text}' is neither seconds nor a date like 2014-03-31 or 2014-03-31T12:00",
+            key=option,
+        ) from None
 
 
 def fitted_of(jobs: Workload, system: str, settings: Settings) -> Fitted:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 _Value = TypeVar("_Value")
 _CLOCK = re.compile(r"(?:(\d{1,9})-)?(\d{1,12}):([0-5]\d):([0-5]\d)")
+_SECONDS = re.compile(r"-?[0-9]{1,13}")
 _MEMORY = re.compile(r"(\d{1,15}) ?(KB|MB|GB|TB)")
 #: The place of an entry in a list, and the last part of a key.
 _INDEX = re.compile(r"\[\d+\]")
@@ -149,10 +150,20 @@ def _clock(value: Any) -> Any:
     return ((days * 24 + hours) * 60 + minutes) * 60 + rest
 
 
-def _moment(value: Any) -> int | str:
+def moment_of(value: Any) -> int | str:
+    """
+    Return seconds of the log's clock, or a date as text; a text may be either.
+
+    Raises
+    ------
+    ValueError
+        If it is neither.
+    """
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, str):
+        if _SECONDS.fullmatch(value):
+            return moment_of(int(value))
         return datetime.fromisoformat(value).isoformat()
     if isinstance(value, bool) or not isinstance(value, int) or value < -MAX_TIME:
         raise ValueError
@@ -199,7 +210,7 @@ Memory = Annotated[
 ]
 Moment = Annotated[
     int | str,
-    BeforeValidator(_moment),
+    BeforeValidator(moment_of),
     Must("seconds of the log's clock, or a date such as 2014-03-31"),
 ]
 

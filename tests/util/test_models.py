@@ -92,6 +92,7 @@ def test_what_is_refused_is_one_line(old, new, message):
         (Moment, date(2014, 3, 31), "2014-03-31"),
         (Moment, "2014-03-31T12:00", "2014-03-31T12:00:00"),
         (Moment, -5, -5),
+        (Moment, "120", 120),
         (Scalar, True, "yes"),
         (Scalar, 1.5, "1.5"),
         (Flag, False, False),
