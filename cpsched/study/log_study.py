@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import ConfigError
 from cpsched.study.run_table import RunTable
-from cpsched.study.study import system_label
-from cpsched.study.study_file import log_name, parse_study
+from cpsched.study.study import log_name, system_label
+from cpsched.study.study_file import parse_study
 from cpsched.util.models import Source
 
 if TYPE_CHECKING:

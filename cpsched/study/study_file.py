@@ -18,21 +18,10 @@ if TYPE_CHECKING:
     from cpsched.study.study import Study
     from cpsched.util.models import Source
 
-#: Of logs, and of packed ones.
-_ENDINGS = (".swf", ".sacct", ".csv", ".parquet", ".txt", ".log", ".gz", ".xz", ".bz2", ".zst")
-
 
 def study_names() -> list[str]:
     """Return the names of the studies that come with cpsched, sorted."""
     return sorted(file.stem for file in resources.path("studies").glob("*.toml"))
-
-
-def log_name(path: Path) -> str:
-    """Return a log's name without its suffixes: ``KTH-SP2-1996-2.1-cln``."""
-    name = path.name
-    while (ending := Path(name).suffix.lower()) in _ENDINGS:
-        name = name[: -len(ending)]
-    return name
 
 
 def study_path(name_or_path: str | Path) -> Path:

@@ -27,9 +27,9 @@ from cpsched.study.study import (
     as_label,
     check_label,
     file_label,
+    log_name,
     system_label,
 )
-from cpsched.study.study_file import log_name
 from cpsched.util import registry
 from cpsched.util.model_files import checked, with_model
 from cpsched.util.models import (

@@ -23,9 +23,9 @@ from pydantic import (
     GetCoreSchemaHandler,
     ValidationError,
     ValidationInfo,
+    WrapValidator,
     model_validator,
 )
-from pydantic_core import CoreSchema, ErrorDetails, core_schema
 
 from cpsched.errors import ConfigError, CpschedError, instead_of, removed
 from cpsched.util.documents import key_lines, read_toml
@@ -90,11 +90,9 @@ class Must:
 
     wanted: str
 
-    def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> Any:
         """Return the schema of the type with this error."""
-        return core_schema.no_info_wrap_validator_function(self._checked, handler(source))
+        return WrapValidator(self._checked).__get_pydantic_core_schema__(source, handler)
 
     def _checked(self, value: Any, check: Callable[[Any], _Value]) -> _Value:
         try:
@@ -336,7 +334,7 @@ def explained(error: ValidationError) -> ConfigError:
     return ConfigError(f"is {shown(first['input'])}, {wanted}", key=key.lstrip("."))
 
 
-def _cause(error: ErrorDetails) -> Exception | None:
+def _cause(error: Any) -> Exception | None:
     """Return the exception that a validator of this project raised."""
     cause: Exception | None = error.get("ctx", {}).get("error")
     return cause

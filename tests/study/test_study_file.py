@@ -9,8 +9,7 @@ from cpsched.papers.generators.esp import ESP as ESP_GENERATOR
 from cpsched.papers.generators.esp import EspOptions
 from cpsched.study import Baseline, Generated, LabelledSpec, load_study, study_names
 from cpsched.study.inputs import prepare
-from cpsched.study.study import as_label, system_label
-from cpsched.study.study_file import log_name
+from cpsched.study.study import as_label, log_name, system_label
 from cpsched.study.task import tasks_of
 
 TOP = 'systems = ["four.toml"]\ndispatchers = ["fifo", "easy"]\n'
