@@ -20,21 +20,55 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import ConfigDict, Field, model_validator
 
 from accasim_adapter.machine import DEFAULT_EXPECTED_WAIT, cores_first
-from cpsched.errors import ConfigError
+from cpsched.errors import ConfigError, instead_of
 from cpsched.model.system import LogMapping, MemoryMapping, ProcessorMapping, System
 from cpsched.model.topology import Topology
-from cpsched.systems.nodes_parser import MAX_NODES
 from cpsched.util.documents import read_json
-from cpsched.util.toml_section import Section
-from cpsched.util.types import MAX_AMOUNT
+from cpsched.util.models import CountOrZero, Model, Must, Source, Text, whole
+from cpsched.util.types import MAX_NODES
 
-if TYPE_CHECKING:
-    from collections.abc import Collection
+_Amounts = Annotated[dict[str, CountOrZero], Must("a table of whole numbers")]
+
+
+class _SystemFile(Model):
+    """AccaSim's file; what its other keys say is not about the system."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    groups: Annotated[dict[str, _Amounts], Must("a table of groups")]
+    resources: Annotated[
+        dict[str, Annotated[int, *whole(1, MAX_NODES)]], Must("a table of whole numbers")
+    ]
+    equivalence: Annotated[dict[str, _Amounts], Must("a table")] = Field(default_factory=dict)
+    node_prefix: Text = "node_"
+
+    @model_validator(mode="after")
+    def _check(self) -> _SystemFile:
+        if not any("core" in amounts for amounts in self.groups.values()):
+            raise ConfigError("no group has cores", key="groups")
+        for group in self.resources:
+            if group not in self.groups:
+                there = instead_of(group, self.groups, "; there are:")
+                raise ConfigError(f"no such group{there}", key=f"resources.{group}")
+        if not 1 <= (num_nodes := sum(self.resources.values())) <= MAX_NODES:
+            raise ConfigError(
+                f"{num_nodes} nodes in all, must be 1 to {MAX_NODES}", key="resources"
+            )
+        for name, amounts in self.equivalence.items():
+            if name != "processor":
+                raise ConfigError(f"names {name}; only processor is understood", key="equivalence")
+            if not amounts.get("core") or any(amounts[kind] for kind in amounts if kind != "core"):
+                raise ConfigError(
+                    'must be cores alone, at least one, such as {"core": 1}',
+                    key="equivalence.processor",
+                )
+        return self
 
 
 def parse(text: str, *, where: str = "system", name: str = "system") -> System:
@@ -67,24 +101,19 @@ def parse(text: str, *, where: str = "system", name: str = "system") -> System:
         raise ConfigError(str(error), where=where) from error
     if not isinstance(content, dict):
         raise ConfigError("is not a JSON object ({...})", where=where)
-    file = Section(content, where)
-    groups = {
-        key: _amounts(file.table("groups").table(key)) for key in file.table("groups").names()
-    }
+    source = Source(where, content)
+    with source.blamed():
+        file = source.read(_SystemFile)
+    groups = file.groups
     kinds = cores_first({kind: None for amounts in groups.values() for kind in amounts})
-    if "core" not in kinds:
-        raise file.error("groups", "no group has cores")
-    of_node = _nodes(file.table("resources"), groups)
-    if not 1 <= len(of_node) <= MAX_NODES:
-        raise file.error("resources", f"{len(of_node)} nodes in all, must be 1 to {MAX_NODES}")
-    prefix = file.text("node_prefix", "node_")
+    of_node = [group for group, count in file.resources.items() for _ in range(count)]
     return System(
         name=name,
         title=name,
         source=f"AccaSim system configuration {where}",
         resources=kinds,
         capacity=np.array([[groups[group].get(kind, 0) for kind in kinds] for group in of_node]),
-        node_names=tuple(f"{prefix}{number}" for number in range(1, len(of_node) + 1)),
+        node_names=tuple(f"{file.node_prefix}{number}" for number in range(1, len(of_node) + 1)),
         node_groups=tuple(of_node),
         features=tuple(frozenset[str]() for _ in of_node),
         queues={},
@@ -92,44 +121,10 @@ def parse(text: str, *, where: str = "system", name: str = "system") -> System:
         default_expected_wait=DEFAULT_EXPECTED_WAIT,
         log=LogMapping(
             processors=ProcessorMapping.ANYWHERE,
-            processor_cores=_processor_cores(file.table("equivalence")),
+            processor_cores=file.equivalence.get("processor", {}).get("core", 1),
             memory=MemoryMapping.REQUESTED if "mem" in kinds else MemoryMapping.IGNORED,
         ),
     )
-
-
-def _amounts(table: Section) -> dict[str, int]:
-    """Return whole numbers of at least 0 by name."""
-    amounts = {name: table.count(name, MAX_AMOUNT, least=0) for name in table.names()}
-    for name, amount in amounts.items():
-        if amount is None:
-            raise table.error(name, "is null, must be a whole number")
-    return {name: amount or 0 for name, amount in amounts.items()}
-
-
-def _nodes(counts: Section, groups: Collection[str]) -> list[str]:
-    """Return the group of each node."""
-    for group in counts.names():
-        if group not in groups:
-            raise counts.error(group, f"no such group; there are: {', '.join(groups)}")
-    num_nodes = {group: counts.count(group, MAX_NODES) or 0 for group in counts.names()}
-    return [group for group, count in num_nodes.items() for _ in range(count)]
-
-
-def _processor_cores(equivalence: Section) -> int:
-    """Return how many cores a processor of a log is."""
-    if not equivalence.names():
-        return 1
-    if equivalence.names() != ["processor"]:
-        names = ", ".join(equivalence.names())
-        raise equivalence.error("", f"names {names}; only processor is understood")
-    amounts = _amounts(equivalence.table("processor"))
-    cores = amounts.pop("core", 0)
-    if cores < 1 or any(amounts.values()):
-        raise equivalence.error(
-            "processor", 'must be cores alone, at least one, such as {"core": 1}'
-        )
-    return cores
 
 
 def system_config(system: System) -> dict[str, Any]:

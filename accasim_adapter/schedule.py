@@ -88,7 +88,7 @@ def read_schedule(
         raise TraceError("there is no job in it", file=path)
     # Jobs of the same second by their numbers in the log.
     rows.sort(key=lambda row: (row.queued, int(row.job) if _is_number(row.job) else -1, row.job))
-    fitted = fit(_workload(path, rows, kinds, start_time), system, enforce_limits=False)
+    fitted = fit(_workload(path, rows, kinds, start_time), system, enforce_time_limits=False)
     for row, reason in fitted.rejected:
         raise ConfigError(
             f"job {fitted.workload.job_id[row]} of the file could never run on it: {reason}",
@@ -111,7 +111,7 @@ def read_schedule(
     return Run(
         dispatcher="accasim",
         predictor="requested",
-        settings=Settings(overrun="extend", enforce_limits=False),
+        settings=Settings(overrun="extend", enforce_time_limits=False),
         schedule=schedule,
         decisions={},
         predictions={},

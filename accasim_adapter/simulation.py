@@ -68,7 +68,7 @@ def simulator(
     if not isinstance(workload, Fitted):
         if system is None:
             raise TypeError("a workload that is not mapped onto a system needs one")
-        workload = fit(workload, system, enforce_limits=False)
+        workload = fit(workload, system, enforce_time_limits=False)
     _check_can_be_said(workload)
     config = system_config(workload.system)
     manager = ResourceManager(Resources(config["groups"], config["resources"]))

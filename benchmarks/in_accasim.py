@@ -47,7 +47,7 @@ def simulate(side: str, log: str, dispatcher: str, jobs: int, traces: Path, work
     starts: dict[str, int] = {}
     if side == "ours":
         workload = logs.read(path).select(first=jobs)
-        settings = Settings(overrun="extend", enforce_limits=False)
+        settings = Settings(overrun="extend", enforce_time_limits=False)
         gc.freeze()
         before = time.process_time()
         found = run(workload, system, dispatcher=dispatcher, settings=settings).schedule

@@ -76,7 +76,7 @@ def fitted(name: str, folder: Path, first: int | None) -> Fitted:
     workload = workload.take(np.flatnonzero(workload.runtime >= least)).select(first=first)
     if system is None:
         return unmapped(workload)
-    return fit(workload, systems.load(system), enforce_limits=False)
+    return fit(workload, systems.load(system), enforce_time_limits=False)
 
 
 def leak_of(name: str, jobs: Fitted) -> list[dict[str, Any]]:

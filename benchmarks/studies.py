@@ -27,7 +27,7 @@ SPEEDUP, A_RUN = 1.8, 0.05
 EQUAL = """\
 systems = ["eurora"]
 dispatchers = ["{dispatcher}"]
-seeds = 8
+repeat = 8
 jitter = 0
 [[workloads]]
 generator = "eurora"
@@ -37,7 +37,7 @@ MANY = """\
 systems = ["small.toml"]
 dispatchers = ["fifo", "sjf", "ljf", "easy", "greedy"]
 predictors = ["requested", "actual"]
-seeds = {seeds}
+repeat = {seeds}
 [[workloads]]
 file = "small.swf"
 """

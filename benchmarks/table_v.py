@@ -59,8 +59,8 @@ processors = "pool"
 """
 OURS = (
     *("fifo", "easy", "easy:backfill=sjf", "conservative", "easy-slowdown", "easy-wsept"),
-    'easy:estimate=requested,order="wsept:aging=86400"',
-    'easy:estimate=requested,order="wsept:aging=172800"',
+    "easy:estimate=requested,order=wsept,order.aging=86400",
+    "easy:estimate=requested,order=wsept,order.aging=172800",
     *("greedy:order=wsept", "lookahead", "cp-pool"),
 )
 

@@ -89,8 +89,9 @@ class ConfigError(CpschedError, ValueError):
     ----------
     message
         What is wrong and what is expected.
-    where, line, key
-        The file, the line in it (from 1 on), and the key. Unknown parts are left out.
+    where, line, key, value
+        The file, the line in it (from 1 on), the key, and its value where the message says what is
+        wrong within it. Unknown parts are left out.
     """
 
     def __init__(
@@ -100,12 +101,15 @@ class ConfigError(CpschedError, ValueError):
         where: object = None,
         line: int | None = None,
         key: str | None = None,
+        value: str | None = None,
     ) -> None:
         self.where = None if where is None else str(where)
         self.line = line
         self.key = key
+        self.value = value
+        self.reason = message
         place = self.where if line is None or not self.where else f"{self.where}:{line}"
-        parts = [part for part in (place, key) if part]
+        parts = [part for part in (place, key, value) if part]
         super().__init__(": ".join([*parts, message]))
 
 

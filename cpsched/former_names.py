@@ -41,6 +41,12 @@ REMOVED: Mapping[str, Mapping[str, str]] = {
         "patience": "use aging",
         "share": "use width_exponent",
     },
+    "key": {
+        "correction": "use estimate_correction",
+        "enforce_limits": "use enforce_time_limits",
+        "format": "use input_format",
+        "seeds": "use repeat",
+    },
     "output format": {"xdmod": "use slurm, which writes as sacct prints"},
     "command": {
         "cpsched import-accasim": "use accasim import",

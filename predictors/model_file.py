@@ -202,7 +202,7 @@ def predictor_of(path: Path) -> Spec:
             "is not a model of cpsched, or is damaged; 'cpsched train' writes one", where=path
         ) from error
     options = _options(path, trained if isinstance(trained, Mapping) else {})
-    return Spec(name, tuple(sorted(options.items())))
+    return Spec(name, tuple(options.items()))
 
 
 def _options(path: Path, trained: Mapping[str, Any]) -> dict[str, str]:

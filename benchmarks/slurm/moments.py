@@ -309,7 +309,7 @@ def _fitted(recording: Recording, at: int) -> Fitted:
         if ran is not None and ran.preempted and ran.end > at:
             runtime[row] = max(int(log.requested_time[row]), ran.end - ran.start)
     jobs = log.with_columns(runtime=runtime)
-    fitted = fit(jobs, recording.site.system, enforce_limits=False, restarts="share=1")
+    fitted = fit(jobs, recording.site.system, enforce_time_limits=False, restarts="share=1")
     if fitted.rejected:
         raise ValueError(f"jobs that fit nowhere: {fitted.rejected[:3]}")
     return fitted

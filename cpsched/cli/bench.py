@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -74,7 +73,7 @@ def command(
         _describe(logset, logs or [], as_json=as_json)
         return
     if quick:
-        logset = replace(logset, seeds=QUICK)
+        logset = logset.model_copy(update={"seeds": QUICK})
     folder = out.absolute()
     with steps() as watch:
         bench = Bench.prepare(
@@ -113,7 +112,7 @@ def _describe(logset: LogSet, places: list[Path], *, as_json: bool) -> None:
     at_hand = [not log.file or log.name in paths for log in logset.logs]
     if as_json:
         logs = [
-            {**asdict(log), "at_hand": there}
+            {**log.model_dump(), "at_hand": there}
             for log, there in zip(logset.logs, at_hand, strict=True)
         ]
         tracks = {name: track.title for name, track in logset.tracks.items()}

@@ -15,22 +15,13 @@ from cpsched.cli.log_study import (
     say_what_is_not_followed,
     study_of_log,
 )
-from cpsched.cli.options import COMPARISON, RepeatedRuns, Shown, grouped, option
+from cpsched.cli.options import COMPARISON, RepeatedRuns, Shown, grouped, option, option_of
 from cpsched.errors import ConfigError, UnknownNameError
-from cpsched.simulation.settings import option_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-#: Options of a log whose names are not those of a study file.
-_OPTIONS = {
-    "systems": "system",
-    "dispatchers": "dispatcher",
-    "predictors": "predictor",
-    "seeds": "repeat",
-    "format": "input-format",
-}
 _SYSTEM = "The system to compare with, if there are several. [each with its own runs]"
 
 
@@ -62,13 +53,13 @@ def command(
     from cpsched.study import load_study
 
     named = {"baseline": baseline, "baseline_system": baseline_system}
-    against: dict[str, Any] = {key: one for key, one in named.items() if one is not None}
+    against: dict[str, Any] = {key: name for key, name in named.items() if name is not None}
     inferred: list[InferredLog] = []
     # Each is looked at, so that a file that is not there is named.
-    if False not in [_is_log(one) for one in study]:
+    if False not in [_is_log(name) for name in study]:
         given = runs.given()
         if "systems" not in given:
-            inferred = inferred_logs(study, runs.format, shown.out)
+            inferred = inferred_logs(study, runs.input_format, shown.out)
             against |= {key: value for key, value in DEFAULTS.items() if key not in given}
             against["systems"] = [log.name for log in inferred]
         wanted, repeat = study_of_log(study, runs, **against), "--repeat 5"
@@ -79,7 +70,7 @@ def command(
     else:
         if len(study) > 1:
             raise ConfigError("is one of several; name one study, or logs", where=study[0])
-        wanted, repeat = load_study(study[0]), "seeds = 5 in its file"
+        wanted, repeat = load_study(study[0]), "repeat = 5 in its file"
         _refuse_any(runs.given() | against)
         wanted = narrowed(wanted, runs)
     carry_out_and_show(wanted, shown, repeat=repeat, inferred=inferred)
@@ -106,5 +97,4 @@ def _is_log(study: str) -> bool:
 def _refuse_any(given: Mapping[str, Any]) -> None:
     """Refuse options that apply only to a log: a study sets them in its file."""
     for name in given:
-        flag = option_of(_OPTIONS.get(name, name))
-        raise ConfigError("applies to a job log; set it in the study's file", key=flag)
+        raise ConfigError("applies to a job log; set it in the study's file", key=option_of(name))

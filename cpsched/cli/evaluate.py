@@ -177,7 +177,7 @@ def replayed(
         fitted = unmapped(jobs)
     else:
         # What ran is scored, whether or not a queue's rules as they are written had let it in.
-        fitted = fit(jobs, systems.load(system), enforce_limits=False)
+        fitted = fit(jobs, systems.load(system), enforce_time_limits=False)
     num_jobs = len(fitted.workload) - len(fitted.rejected)
     with progress_bar("starts", num_jobs, fitted.workload.epoch) as observers:
         return fitted, starts_of(fitted, dispatcher, observers)

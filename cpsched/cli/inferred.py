@@ -24,7 +24,7 @@ DISPATCHERS = (
 DEFAULTS: Mapping[str, Any] = {
     "dispatchers": DISPATCHERS,
     "allocator": "first-fit",
-    "seeds": 5,
+    "repeat": 5,
     "skip_bad_lines": True,
 }
 
@@ -90,7 +90,7 @@ def inferred_logs(logs: Sequence[str], log_format: str | None, out: Path) -> lis
     from cpsched.logs import read
     from cpsched.study.inferred_system import infer_system
     from cpsched.study.store import Store
-    from cpsched.study.study_file import log_name
+    from cpsched.study.study import log_name
     from cpsched.util.atomic_files import replacing, subfolder
 
     inferred = []

@@ -5,18 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cpsched.cli.options import Part, Runs, moment
+from cpsched.cli.options import Part, Runs, moment, option_of
 from cpsched.cli.output import complain, counted, echo, escaped
-from cpsched.errors import ConfigError, UnknownNameError
+from cpsched.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cpsched.study import CampaignOutcome, Study
-
-
-#: Options that a study of one log takes at most once, by their names in a study file.
-_FLAGS = {"systems": "--system", "dispatchers": "--dispatcher", "predictors": "--predictor"}
 
 
 def study_of_log(
@@ -35,24 +31,20 @@ def study_of_log(
     Raises
     ------
     ConfigError
-        As there, or if there is no such log format, no system, or more than one of what may be
+        As there, or if there is no system, or more than one of what may be
         given once.
     """
     from cpsched.study.log_study import study_of_log as of_log
-    from cpsched.util import registry
 
     given = runs.given() | more
-    log_format, known = given.get("format"), registry.names("log_formats")
-    if log_format is not None and log_format not in known:
-        raise UnknownNameError("log format", log_format, known)
     for name in once:
         if len(given.get(name, ())) > 1:
-            raise ConfigError(f"is given {len(given[name])} times; name one", key=_FLAGS[name])
+            raise ConfigError(f"is given {len(given[name])} times; name one", key=option_of(name))
     if "systems" not in given:
         raise ConfigError(
-            "is missing; a log needs a system (cpsched list systems)", key=_FLAGS["systems"]
+            "is missing; a log needs a system (cpsched list systems)", key=option_of("systems")
         )
-    return narrowed(of_log(log, given, "command line"), runs)
+    return narrowed(of_log(log, given, option_of), runs)
 
 
 def narrowed(study: Study, part: Part) -> Study:

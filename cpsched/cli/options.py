@@ -5,20 +5,18 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
 from cpsched.errors import ConfigError
-from cpsched.simulation.settings import RULES as SETTINGS
-from cpsched.simulation.settings import Settings, SettingSpec, option_of
 from cpsched.util.atomic_files import check_new_file
 from cpsched.util.model_files import with_models
 
 if TYPE_CHECKING:
     from cpsched.model.workload import Workload
+    from cpsched.simulation.settings import Settings
     from cpsched.systems.mapping import Fitted
 
 
@@ -161,7 +159,7 @@ class Part(Group):
 class Reading(Group):
     """Options: how a log is read."""
 
-    format: InputFormat = None
+    input_format: InputFormat = None
     skip_bad_lines: SkipBadLines = False
 
 
@@ -182,7 +180,7 @@ class Log(Part, Reading):
         with reading(self.workload):
             workload = logs.read(
                 self.workload,
-                format=self.format,
+                format=self.input_format,
                 skip_bad_lines=self.skip_bad_lines,
                 rejects=self.rejects,
             )
@@ -198,58 +196,76 @@ class Log(Part, Reading):
         return cut
 
 
-#: Settings whose options are in the help; the others are with --help-all.
-_USUAL = ("overrun", "enforce_limits")
+def _rule(help: str, **more: Any) -> Any:  # noqa: A002
+    """Return an option that gives a setting of the same name, listed by --help-all."""
+    return option(RULES, help=help, hidden=True, **more)
 
 
-def _rule(name: str, rule: SettingSpec) -> Any:
-    """Return the option that gives a setting."""
-    usual = getattr(Settings, name)
-    flag = option_of(name)
-    shown = rule.usual or usual
-    kind: Any = str
-    panel, more = RULES, dict[str, Any](metavar=rule.metavar, hidden=name not in _USUAL)
-    if rule.choices:
-        kind = Literal[rule.choices]
-    elif isinstance(usual, bool):
-        kind, panel, flag = bool, MACHINE, f"{flag}/--no-{flag.removeprefix('--')}"
-    elif usual is None:
-        kind, more["min"] = int, 1
-    text = rule.help if shown is None else f"{rule.help} [{shown}]"
-    return Annotated[kind | None, option(panel, flag, help=text, **more)]
+_OVERRUN = "Jobs at their requested time. [kill]"
+_CORRECTION = "Expected end of a job that outlives its prediction. [requested]"
+_INTERVAL = "Dispatch only at multiples of S seconds."
+_LIMITS = "Reject jobs above a queue's limit, or not. [yes]"
+_RESTARTS = (
+    "Jobs that may be killed and restarted, such as share=0.5,cost=30: share (of jobs), cost"
+    " (seconds a restart costs), checkpoint (seconds between two). [from the log]"
+)
+_MALLEABLE = (
+    "Jobs that may change size, such as share=0.5,most=2: share (of the jobs), least and most"
+    " (units, as multiples of what a job asks for), kind (moldable, malleable, evolving), serial"
+    " (share of the work that units cannot share), cost (seconds a change of size costs)."
+    " [from the log]"
+)
+_RUNTIMES = (
+    "How long jobs run: recorded (as in the log) or another (cpsched list runtime_models);"
+    " NAME:KEY=VALUE,... [recorded]"
+)
+_OUTAGES = "Node outages: table:file=CSV, or random:mtbf=S,repair=S (cpsched list outages). [none]"
 
 
-#: How a log is simulated: the options of the settings, by their names.
-RULE_OPTIONS = {name: _rule(name, rule) for name, rule in SETTINGS.items()}
-
-
+@dataclass(frozen=True, kw_only=True)
 class Rules(Group):
-    """
-    Options: how a log is simulated.
+    """Options: how a log is simulated, by the names of the settings."""
 
-    Attributes
-    ----------
-    given
-        Those that are given, by their names in a study file.
-    """
+    overrun: Annotated[Literal["kill", "extend"] | None, option(RULES, help=_OVERRUN)] = None
+    estimate_correction: Annotated[Literal["requested", "double"] | None, _rule(_CORRECTION)] = None
+    dispatch_interval: Annotated[int | None, _rule(_INTERVAL, metavar="S", min=1)] = None
+    enforce_time_limits: Annotated[bool | None, option(MACHINE, help=_LIMITS)] = None
+    restarts: Annotated[str | None, _rule(_RESTARTS, metavar="KEY=VALUE,...")] = None
+    malleable: Annotated[str | None, _rule(_MALLEABLE, metavar="KEY=VALUE,...")] = None
+    runtime_model: Annotated[str | None, _rule(_RUNTIMES)] = None
+    outages: Annotated[str | None, _rule(_OUTAGES)] = None
 
-    __annotations__ = RULE_OPTIONS
-    __signature__ = inspect.Signature(
-        [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
-            for name in RULE_OPTIONS
-        ]
-    )
-
-    def __init__(self, **options: Any) -> None:
-        self.given = {name: value for name, value in options.items() if value is not None}
+    @property
+    def given(self) -> dict[str, Any]:
+        """Those that are given."""
+        return {name: value for name, value in vars(self).items() if value is not None}
 
     def settings(self, seed: int) -> Settings:
         """Return the settings that they describe, with canonical specifications."""
-        from cpsched.simulation.settings import read_settings
-        from cpsched.util.toml_section import Section
+        from cpsched.study.run_table import RunTable
+        from cpsched.util.models import Source
 
-        return replace(read_settings(Section(self.given, "command line")), seed=seed)
+        source = Source("", self.given, name_of=option_of)
+        with source.blamed():
+            return replace(source.read(RunTable, folder=source.folder).settings(), seed=seed)
+
+
+#: What gives a value of a study on the command line, where that has another name.
+_OPTIONS = {
+    "baseline.dispatcher": "--baseline",
+    "baseline.system": "--baseline-system",
+    "dispatchers": "--dispatcher",
+    "predictors": "--predictor",
+    "systems": "--system",
+    "workloads": "LOG",
+}
+
+
+def option_of(key: str) -> str:
+    """Return the option that gives a value, by its key in a study file."""
+    name = key.removeprefix("run.").removeprefix("workloads.")
+    option, _, rest = name.partition(".")
+    return _OPTIONS.get(name) or f"--{option.replace('_', '-')} {rest}".rstrip()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -264,9 +280,10 @@ class Runs(Part):
 
     def given(self) -> dict[str, Any]:
         """Return what is given, by its name in a study file."""
-        part = [one.name for one in fields(Part)]
-        own = {key: one for key, one in vars(self).items() if key not in (*part, "rules")}
-        return {**{key: one for key, one in own.items() if one}, **self.rules.given}
+        others = {"rules", *(item.name for item in fields(Part))}
+        own = {key: value for key, value in vars(self).items() if key not in others}
+        given = {key: value for key, value in own.items() if value or type(value) is int}
+        return {**given, **self.rules.given}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -292,13 +309,6 @@ class MeasuredRuns(SiteRuns):
 
     measure_from: MeasureFrom = None
 
-    def given(self) -> dict[str, Any]:
-        """Return what is given, by its name in a study file."""
-        options = super().given()
-        if self.measure_from is not None:
-            options["measure_from"] = moment("--measure-from", self.measure_from)
-        return options
-
 
 @dataclass(frozen=True, kw_only=True)
 class RepeatedRuns(MeasuredRuns):
@@ -306,13 +316,6 @@ class RepeatedRuns(MeasuredRuns):
 
     repeat: Repeat = None
     jitter: Jitter = None
-
-    def given(self) -> dict[str, Any]:
-        """Return what is given, by its name in a study file."""
-        options = super().given()
-        if repetitions := options.pop("repeat", None):
-            options["seeds"] = repetitions
-        return options | ({} if self.jitter is None else {"jitter": self.jitter})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -396,16 +399,15 @@ def second_of(workload: Workload, option: str, text: str | None) -> int | None:
 
 def moment(option: str, text: str | None) -> int | str | None:
     """Return seconds, or a date as given."""
-    if text is None:
-        return None
-    for reading in (int, lambda date: datetime.fromisoformat(date).isoformat()):
-        try:
-            return reading(text)
-        except ValueError:
-            pass
-    raise ConfigError(
-        f"'{text}' is neither seconds nor a date like 2014-03-31 or 2014-03-31T12:00", key=option
-    )
+    from cpsched.util.models import moment_of
+
+    try:
+        return None if text is None else moment_of(text)
+    except ValueError:
+        raise ConfigError(
+            f"'{text}' is neither seconds nor a date like 2014-03-31 or 2014-03-31T12:00",
+            key=option,
+        ) from None
 
 
 def fitted_of(jobs: Workload, system: str, settings: Settings) -> Fitted:

@@ -81,7 +81,7 @@ def command(
     from cpsched.study.task import tasks_of
 
     formats = _formats(export or [], out)
-    study = study_of_log(workload, runs, once=["systems"], seeds=[seed])
+    study = study_of_log(workload, runs, once=["systems"], repeat=[seed])
     tasks = tasks_of(study)
     kept = None if checkpoint is None else _checkpoint(checkpoint, checkpoint_interval, len(tasks))
     # Kept by this process, which runs the simulations.

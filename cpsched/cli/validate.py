@@ -71,7 +71,7 @@ def command(
     from cpsched.study.validation.files import write_files
     from cpsched.study.validation.validate import validate
 
-    study = study_of_log(log, runs, once=("systems", "dispatchers", "predictors"), seeds=repeat)
+    study = study_of_log(log, runs, once=("systems", "dispatchers", "predictors"), repeat=repeat)
     if not as_json:
         say_what_is_assumed(study)
     with study_bars() as display:

@@ -127,7 +127,7 @@ def _made_again(
     """Return the number of runs made again, and a sentence for each that differs."""
     shutil.copytree(folder / INPUTS, target / INPUTS)
     logset = bench.logset
-    fewer = replace(logset, seeds=min(seeds or logset.seeds, logset.seeds))
+    fewer = logset.model_copy(update={"seeds": min(seeds or logset.seeds, logset.seeds)})
     windows = tuple(LogWindow.of(window.log, target / INPUTS) for window in bench.windows)
     copied = replace(bench, logset=fewer, windows=windows)
     watch("runs made again", 0, len(bench.tracks))

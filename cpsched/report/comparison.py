@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import warnings
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from html import escape
@@ -24,11 +24,9 @@ from cpsched.report.record import validation_lines
 from cpsched.report.results_table import load_results
 from cpsched.report.terminal import results_text
 from cpsched.simulation.run import Run
-from cpsched.study import scenarios
 from cpsched.study.campaign import carry_out
 from cpsched.study.folder import plain
 from cpsched.study.inputs import prepare
-from cpsched.study.log_study import study_of_log
 from cpsched.study.policies import assumed_of, following
 from cpsched.study.reader import SavedRun, load_run
 from cpsched.study.results import collect
@@ -50,7 +48,7 @@ if TYPE_CHECKING:
 _INPUTS = "inputs"
 _DIGITS = 12
 #: What a caller adds for repetitions.
-_REPEAT = "compare(..., seeds=5)"
+_REPEAT = "compare(..., repeat=5)"
 Log = str | PathLike[str] | Workload
 Machine = str | PathLike[str] | System
 
@@ -130,7 +128,7 @@ def compare(
     allocator: str | None = None,
     baseline: str | None = None,
     baseline_system: str | None = None,
-    seeds: int | Sequence[int] = 1,
+    repeat: int | Sequence[int] = 1,
     jitter: int | None = None,
     settings: Settings | None = None,
     out: str | PathLike[str] | None = None,
@@ -156,7 +154,7 @@ def compare(
         The dispatcher to compare with; by default the first.
     baseline_system
         The system to compare with; by default each is compared with its own runs.
-    seeds
+    repeat
         Repetitions, or their seeds; seed 0 leaves the log as it is.
     jitter
         With other seeds every submit is delayed by a whole number of seconds from 0 to this; 5 by
@@ -185,11 +183,11 @@ def compare(
         "allocator": allocator,
         "baseline": baseline,
         "baseline_system": baseline_system,
-        "seeds": seeds,
+        "repeat": repeat,
         "jitter": jitter,
     }
     folder, passing = _folder(out)
-    study = _study(log, machines, given, settings, folder, "compare")
+    study = _study(log, machines, given, settings, folder, _parameter_of)
     return _carried_out(study, folder, jobs, passing=passing)
 
 
@@ -203,7 +201,7 @@ def what_if(
     policy: str | PathLike[str] | None = None,
     measure_from: int | str | None = None,
     allocator: str | None = None,
-    seeds: int | Sequence[int] = 1,
+    repeat: int | Sequence[int] = 1,
     jitter: int | None = None,
     settings: Settings | None = None,
     out: str | PathLike[str] | None = None,
@@ -233,6 +231,8 @@ def what_if(
     ConfigError, TypeError, RunError
         As :func:`compare`; before anything is run, if a change makes no sense for the log.
     """
+    from cpsched.study import scenarios
+
     if not changes:
         raise ConfigError("is empty; give what is to be changed", key="changes")
     (own,) = _specifications([dispatcher or "easy"], "dispatcher")
@@ -243,11 +243,11 @@ def what_if(
         "predictors": _specifications([predictor], "predictor"),
         "measure_from": measure_from,
         "allocator": allocator,
-        "seeds": seeds,
+        "repeat": repeat,
         "jitter": jitter,
     }
     folder, passing = _folder(out)
-    base = _study(log, [system], given, settings, folder, "what_if")
+    base = _study(log, [system], given, settings, folder, _only_parameter_of)
     texts = [changes] if isinstance(changes, str) else changes
     study = scenarios.what_if(base, scenarios.scenarios(base, texts), folder)
     for line in assumed_of(prepare(tasks_of(study)[0].made_of), own):
@@ -261,17 +261,32 @@ def _study(
     given: Mapping[str, Any],
     settings: Settings | None,
     folder: Path,
-    where: str,
+    name_of: Callable[[str], str],
 ) -> Study:
     """Return the study of a log; a log and systems that are objects are written to its folder."""
+    from cpsched.study.log_study import study_of_log
+
     # Before anything is written there: this refuses a folder that is not a study.
     Store(folder.absolute())
     own = asdict(settings) if settings else {}
     own.pop("seed", None)
-    seeds = given["seeds"]
-    own["seeds"] = seeds if isinstance(seeds, int) else list(seeds)
+    repeat = given["repeat"]
+    own["repeat"] = repeat if isinstance(repeat, int) else list(repeat)
     of = {**given, **own, "systems": [_machine_file(one, folder) for one in machines]}
-    return study_of_log(_log_file(log, folder), of, where)
+    return study_of_log(_log_file(log, folder), of, name_of)
+
+
+def _parameter_of(key: str) -> str:
+    """Return the parameter that gives a value, by its key in a study file."""
+    names = {"systems": "system", "baseline.dispatcher": "baseline", "workloads": "log"}
+    name = key.removeprefix("workloads.")
+    return names.get(name) or name.replace("baseline.", "baseline_").replace("run.", "settings.")
+
+
+def _only_parameter_of(key: str) -> str:
+    """Return the parameter of a function that takes one dispatcher and one predictor."""
+    names = {"dispatchers": "dispatcher", "predictors": "predictor"}
+    return names.get(key) or _parameter_of(key)
 
 
 def _carried_out(study: Study, folder: Path, jobs: int, *, passing: bool) -> Comparison:

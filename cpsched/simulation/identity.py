@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cpsched.errors import ConfigError
 from cpsched.simulation.code import NAMED, code_of, distribution_of, source_digest
-from cpsched.simulation.settings import RULES, Settings
+from cpsched.simulation.settings import SPECIFICATIONS, Settings
 from cpsched.util import registry
 from cpsched.util.spec import Spec, expand, files_of, is_class, resolved, spec_of
 from cpsched.util.versions import versions
@@ -81,9 +81,7 @@ def identify(
         If nothing has the name that a specification gives.
     """
     named = {
-        name: (rule.group, Spec.parse(getattr(settings, name)))
-        for name, rule in RULES.items()
-        if rule.group
+        name: (group, Spec.parse(getattr(settings, name))) for name, group in SPECIFICATIONS.items()
     }
     seen = _Seen()
     content = {

@@ -104,7 +104,7 @@ def simulate(
     fitted = _fitted(workload, system, settings)
     settings = replace(
         settings,
-        enforce_limits=fitted.enforce_limits,
+        enforce_time_limits=fitted.enforce_time_limits,
         restarts=fitted.restarts,
         malleable=fitted.malleable,
     )
@@ -155,7 +155,7 @@ def simulator_of(
         decides,
         build("predictors", predictor, truth=truth) if isinstance(predictor, str) else predictor,
         overrun=settings.overrun,
-        correction=settings.correction,
+        correction=settings.estimate_correction,
         dispatch_interval=decides.interval if interval is None else interval,
         runtime_model=settings.runtime_model,
         outages=settings.outages if outages is None else outages,

@@ -8,7 +8,7 @@ and again at that instant until no event is left there (a job of runtime 0 ends 
 from __future__ import annotations
 
 import heapq
-from enum import IntEnum, StrEnum
+from enum import IntEnum
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
 
@@ -29,6 +29,7 @@ from cpsched.simulation.observers import HOOKS, Observer, hooks
 from cpsched.simulation.outages import DownNodes
 from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
 from cpsched.simulation.runtime_models import Recorded
+from cpsched.simulation.settings import Overrun
 from cpsched.simulation.work import Work
 from cpsched.util.own_code import name_of, title
 from cpsched.util.spec import build
@@ -99,15 +100,6 @@ _ENDS = {
     JobOutcome.KILLED: "was killed",
     JobOutcome.NEVER_STARTED: "never started",
 }
-
-
-class Overrun(StrEnum):
-    """What happens to a job that reaches its requested time."""
-
-    KILL = "kill"
-    """It ends there."""
-    EXTEND = "extend"
-    """It runs on for as long as the log says (as in AccaSim)."""
 
 
 class Simulator:

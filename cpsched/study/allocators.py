@@ -34,14 +34,12 @@ def allocator_of(dispatcher: str) -> str | None:
 def with_allocator(dispatcher: str, allocator: str) -> str:
     """Return a dispatcher with an allocator, unless it sets its own or takes none."""
     spec = Spec.parse(dispatcher)
-    named = dict(spec.options)
     inner = resolved("dispatchers", spec).get(_INNER)
     if inner is not None:
-        named[_INNER] = with_allocator(str(inner), allocator)
-        return str(Spec(spec.name, tuple(sorted(named.items()))))
-    if _OPTION in named or _OPTION not in options_of("dispatchers", spec.name):
+        return str(spec.with_options({_INNER: with_allocator(str(inner), allocator)}))
+    if _OPTION in spec.values or _OPTION not in options_of("dispatchers", spec.name):
         return dispatcher
-    return str(Spec(spec.name, tuple(sorted((named | {_OPTION: allocator}).items()))))
+    return str(spec.with_options({_OPTION: allocator}))
 
 
 def mixed_allocators(runs: Iterable[tuple[str, str, str | None]]) -> str | None:

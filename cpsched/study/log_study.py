@@ -6,19 +6,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import ConfigError
-from cpsched.simulation.settings import RULES
-from cpsched.study.study import as_label, system_label
-from cpsched.study.study_file import log_name, parse_study
-from cpsched.util.spec import display_name
+from cpsched.study.run_table import RunTable
+from cpsched.study.study import log_name, system_label
+from cpsched.study.study_file import parse_study
+from cpsched.util.models import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from cpsched.study.study import Study
 
 
 def study_of_log(
-    log: str | Path | Sequence[str | Path], given: Mapping[str, Any], where: str
+    log: str | Path | Sequence[str | Path],
+    given: Mapping[str, Any],
+    name_of: Callable[[str], str],
 ) -> Study:
     """
     Return a study of one log or several, read like one in a file.
@@ -30,11 +32,11 @@ def study_of_log(
         many, else on all of them.
     given
         Values by their names in a study file; None means not given. ``systems``, ``dispatchers``,
-        ``allocator``, ``predictors``, ``baseline`` (a dispatcher), ``baseline_system``, ``seeds``,
-        ``jitter``, ``measure_from``, ``format``, ``skip_bad_lines``, and those of the table
-        ``run``.
-    where
-        The source of these values, for messages.
+        ``allocator``, ``predictors``, ``baseline`` (a dispatcher), ``baseline_system``,
+        ``repeat``, ``jitter``, ``measure_from``, ``input_format``, ``skip_bad_lines``, and those
+        of the table ``run``.
+    name_of
+        Returns what the user calls a key of a study: an option or a parameter.
 
     Raises
     ------
@@ -50,8 +52,7 @@ def study_of_log(
     own: list[dict[str, Any]] = [{} for _ in paths]
     if 1 < len(paths) == len(systems):
         own, systems = [{"systems": [name]} for name in systems], []
-    base = given.get("baseline")
-    baseline = {} if base is None else {"dispatcher": as_label(display_name("dispatchers", base))}
+    baseline = {"dispatcher": given["baseline"]} if given.get("baseline") is not None else {}
     if given.get("baseline_system") is not None:
         baseline["system"] = system_label(given["baseline_system"])
     content: dict[str, Any] = {
@@ -60,14 +61,14 @@ def study_of_log(
         "dispatchers": list(dict.fromkeys(given.get("dispatchers") or ["easy"])),
         "predictors": list(dict.fromkeys(given.get("predictors") or ["requested"])),
         "workloads": [
-            {"file": str(path), **values("format", "skip_bad_lines"), **on}
+            {"file": str(path), **values("input_format", "skip_bad_lines"), **on}
             for path, on in zip(paths, own, strict=True)
         ],
-        "run": values(*RULES),
+        "run": values(*RunTable.model_fields),
         "baseline": baseline,
-        **values("allocator", "seeds", "jitter", "measure_from"),
+        **values("allocator", "repeat", "jitter", "measure_from"),
     }
-    return parse_study(content, Path(where))
+    return parse_study(Source("", content, name_of=name_of))
 
 
 def _readable(log: str | Path) -> Path:

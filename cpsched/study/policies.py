@@ -60,6 +60,4 @@ def following(policy: Path | None, base: str | None) -> str:
     """Return the dispatcher that a policy, or a specification, asks for."""
     if policy is None:
         return base or "easy"
-    spec = Spec.parse(base or _FOLLOWER)
-    options = {**dict(spec.options), "policy": str(policy.absolute())}
-    return str(Spec(spec.name, tuple(sorted(options.items()))))
+    return str(Spec.parse(base or _FOLLOWER).with_options({"policy": str(policy.absolute())}))

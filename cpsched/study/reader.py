@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cpsched import logs
-from cpsched.errors import CpschedError, RunError
+from cpsched.errors import CpschedError, RunError, one_of
 from cpsched.logs.tables.own import tables_of
 from cpsched.metrics.columns import (
     allocation_columns,
@@ -27,7 +27,7 @@ from cpsched.model.arrays import constant, let_go, put_away, shared
 from cpsched.model.schedule import JobOutcome, Leaving, Outages, Schedule, Segments
 from cpsched.model.system import System
 from cpsched.simulation.run import Run
-from cpsched.simulation.settings import RULES, Settings
+from cpsched.simulation.settings import Overrun, Settings
 from cpsched.study.folder import MARK, faults
 from cpsched.study.writer import FORMAT, OUTAGES, description
 from cpsched.util import arrow
@@ -164,8 +164,7 @@ def _fields_of(about: Mapping[str, Any], path: Path) -> dict[str, Any]:
     """Return what ``run.json`` says about a run, as :class:`~cpsched.simulation.run.Run` has it."""
     try:
         settings = Settings(**about["settings"])
-        if settings.overrun not in RULES["overrun"].choices:
-            raise ValueError(f"settings.overrun is {settings.overrun!r}")
+        one_of(Overrun, settings.overrun, "settings.overrun")
         return {
             "settings": settings,
             "dispatcher": _text(about["dispatcher"]),

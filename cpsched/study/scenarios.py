@@ -11,11 +11,11 @@ from cpsched.study.inputs import jobs_of, second_of
 from cpsched.study.policies import edited_policy, follows_policy, needs_policy
 from cpsched.study.store import Store
 from cpsched.study.study import Baseline, Study, as_label
-from cpsched.study.study_file import labelled_spec
+from cpsched.study.study_models import labelled_spec
 from cpsched.study.task import tasks_of
 from cpsched.util import registry
 from cpsched.util.atomic_files import replacing, subfolder
-from cpsched.util.spec import Spec, canonical, expand, files_of
+from cpsched.util.spec import Spec, canonical, expand, files_of, options_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -200,20 +200,23 @@ def _dispatcher(base: str, scenario: Scenario, folder: Path) -> str:
             )
         return scenario.dispatcher
     spec = expand("dispatchers", base)
-    options = dict(spec.options)
-    # A key with a dot is a place in the policy; options of a dispatcher have none.
-    edits = [text for text in scenario.settings if "." in text.partition("=")[0]]
+    edits = []
     for text in scenario.settings:
-        key, _, value = text.partition("=")
-        if text not in edits:
-            options[key.strip()] = value.strip()
-            _check_option(spec, key.strip(), value.strip(), text)
+        key, _, value = (part.strip() for part in text.partition("="))
+        outer, dot, _ = key.partition(".")
+        if dot and outer not in options_of("dispatchers", spec.name):
+            # It is a place in the policy.
+            edits.append(text)
+            continue
+        _check_option(spec, key, value, text)
+        spec = spec.with_options({key: value})
     if edits:
         policy = files_of("dispatchers", spec).get("policy")
         if policy is None or not follows_policy(base):
             raise ConfigError("needs --slurm-policy", where=edits[0])
-        options["policy"] = str(_written(edited_policy(policy, edits), scenario, folder))
-    return str(Spec(spec.name, tuple(sorted(options.items()))))
+        path = _written(edited_policy(policy, edits), scenario, folder)
+        spec = spec.with_options({"policy": str(path)})
+    return str(spec)
 
 
 def _check_option(spec: Spec, key: str, value: str, text: str) -> None:
@@ -224,7 +227,7 @@ def _check_option(spec: Spec, key: str, value: str, text: str) -> None:
             where=f"set {text}",
         )
     try:
-        canonical("dispatchers", str(Spec(spec.name, ((key, value),))))
+        canonical("dispatchers", str(spec.with_options({key: value})))
     except ConfigError as error:
         reason = str(error).partition(f" {key}: ")[2] or str(error)
         raise ConfigError(reason, where=f"set {text}") from None

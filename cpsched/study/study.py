@@ -19,6 +19,8 @@ JITTER = 5
 #: Characters allowed in table names: none with a meaning in Markdown, LaTeX or HTML.
 _LABEL = re.compile(r"[\w.(#%][\w .+:=,/()#%@-]{0,79}")
 _LONGEST = 80
+#: Of logs, and of packed ones.
+_ENDINGS = (".swf", ".sacct", ".csv", ".parquet", ".txt", ".log", ".gz", ".xz", ".bz2", ".zst")
 #: Of an absolute path all but the file and its folder; by itself, after a word or in an option.
 _FAR = re.compile(r'(^|[\s="])/(?:[^,"/]*[^,"/\s]/)*(?=[^,"/]*[^,"/\s]/[^,"/])')
 
@@ -173,6 +175,14 @@ def as_label(text: str) -> str:
         # The end of a path tells more than its beginning.
         plain = f"...{plain[3 - _LONGEST :]}"
     return plain.strip() or "unnamed"
+
+
+def log_name(path: Path) -> str:
+    """Return a log's name without its suffixes: ``KTH-SP2-1996-2.1-cln``."""
+    name = path.name
+    while (ending := Path(name).suffix.lower()) in _ENDINGS:
+        name = name[: -len(ending)]
+    return name
 
 
 def system_label(name_or_path: str) -> str:

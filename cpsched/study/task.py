@@ -182,7 +182,7 @@ def _short(group: str, text: str) -> str:
     """Return a specification with the names of its files, not their paths."""
     spec = Spec.parse(text)
     files = {key: path.name for key, path in files_of(group, spec).items()}
-    return str(Spec(spec.name, tuple((dict(spec.options) | files).items())))
+    return str(spec.with_options(files))
 
 
 def _called(task: RunTask) -> str:

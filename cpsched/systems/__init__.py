@@ -14,7 +14,6 @@ from pathlib import Path
 
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.model.system import System
-from cpsched.systems.parser import parse
 from cpsched.util import registry, resources
 from cpsched.util.atomic_files import replacing
 from cpsched.util.documents import read_json, read_text
@@ -55,10 +54,36 @@ def load(name_or_path: str | Path) -> System:
     text, suffix = read_text(file), file.suffix.lstrip(".")
     if suffix == "json" and (saved := _saved(text, file)) is not None:
         return saved
-    is_registered = suffix in registry.names("system_files")
-    reader = registry.load("system_files", suffix) if is_registered else parse
+    known = registry.names("system_files")
+    reader = registry.load("system_files", suffix if suffix in known else "toml")
     system: System = reader(text, where=str(file), name=file.stem)
     return system
+
+
+def parse(text: str, *, where: str = "system", name: str = "system") -> System:
+    """
+    Return the system that a system file's text describes.
+
+    Parameters
+    ----------
+    text
+        TOML, in the format of ``docs/reference/system-files.md``.
+    where
+        The file, for messages.
+    name
+        What the system is called if the file does not say.
+
+    Raises
+    ------
+    ConfigError
+        If it is not TOML, or a key is unknown, missing or is invalid.
+    """
+    from cpsched.systems.parser import SystemFile
+    from cpsched.util.models import Source
+
+    source = Source.of_toml(text, where)
+    with source.blamed():
+        return source.read(SystemFile, resources=()).system(name, source.folder)
 
 
 def save(system: System, path: str | Path) -> None:
@@ -99,7 +124,7 @@ def _is_path(name_or_path: str | Path) -> bool:
     if isinstance(name_or_path, Path):
         return True
     separators = [separator for separator in (os.sep, os.altsep) if separator]
-    suffixes = [f".{name}" for name in ("toml", *registry.names("system_files"))]
+    suffixes = [f".{name}" for name in registry.names("system_files")]
     return any(mark in name_or_path for mark in separators) or name_or_path.endswith(
         tuple(suffixes)
     )

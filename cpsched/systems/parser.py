@@ -1,229 +1,247 @@
-"""A system file's text to a :class:`~cpsched.model.system.System`."""
+"""The models of a system file, and the :class:`~cpsched.model.system.System` that it describes."""
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from cpsched.errors import instead_of
+from cpsched.errors import ConfigError, instead_of
 from cpsched.model.system import LogMapping, MemoryMapping, Preempt, ProcessorMapping, Queue, System
 from cpsched.model.topology import Topology, TopologyKind
-from cpsched.systems.nodes_parser import ENTRY_KEYS, SystemNodes, read_nodes
+from cpsched.systems.nodes_parser import NodesEntry, system_nodes
 from cpsched.util import registry
-from cpsched.util.toml_section import Section
+from cpsched.util.models import (
+    Count,
+    CountOrZero,
+    Counts,
+    Flag,
+    Model,
+    Must,
+    Seconds,
+    SecondsOrZero,
+    Text,
+    Texts,
+    entries_of,
+    list_of,
+    member_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-    from typing import Any
+    from collections.abc import Collection, Sequence
+    from pathlib import Path
 
     from cpsched.util.types import IntArray
 
-#: At the top of a system file.
-_KEYS = (
-    *("name", "title", "source", "resources", "features", "default_time", "default_expected_wait"),
-    *("nodes", "queues", "topology", "log"),
-)
 
+class QueueEntry(Model):
+    """A ``[[queues]]`` entry; its keys are those of :class:`~cpsched.model.system.Queue`."""
 
-def parse(text: str, *, where: str = "system", name: str = "system") -> System:
-    """
-    Return the machine that a system file's text describes.
+    name: Text
+    expected_wait: Seconds | None = None
+    max_time: Seconds | None = None
+    default_time: Seconds | None = None
+    groups: Texts = ()
+    users: Texts = ()
+    priority_tier: CountOrZero = 0
+    preempt: Annotated[Preempt, *member_of(Preempt)] = Preempt.OFF
+    grace: SecondsOrZero = 0
+    default: Flag = False
+    exclusive: Flag = False
+    min_nodes: Count = 1
+    max_nodes: Count = 0
 
-    Parameters
-    ----------
-    text
-        TOML, in the format of ``docs/reference/system-files.md``.
-    where
-        The file, for messages.
-    name
-        What the machine is called if the file does not say.
-
-    Raises
-    ------
-    ConfigError
-        If it is not TOML, or a key is unknown, missing or is invalid.
-    """
-    top = Section.of_text(text, where)
-    top.expect(*_KEYS)
-    kinds = _resources(top)
-    nodes = _nodes(top, kinds)
-    queues = _queues(top, nodes)
-    order, topology = read_topology(top.table("topology"), nodes.names)
-    nodes = nodes.take(order)
-    name = top.text("name", name)
-    return System(
-        name=name,
-        title=top.text("title", name),
-        source=top.text("source", "not stated"),
-        resources=kinds,
-        capacity=nodes.capacity,
-        node_names=nodes.names,
-        node_groups=nodes.groups,
-        features=nodes.features,
-        weights=nodes.weights,
-        queues=queues,
-        topology=topology,
-        default_expected_wait=top.seconds("default_expected_wait"),
-        default_time=top.seconds("default_time"),
-        log=_log(top.table("log"), queues, has_memory="mem" in kinds),
-    )
-
-
-def _resources(top: Section) -> tuple[str, ...]:
-    kinds = top.texts("resources")
-    if not kinds or kinds[0] != "core":
-        raise top.error("resources", 'must be a list that begins with "core", then "mem", ...')
-    for kind in kinds:
-        if kind in ENTRY_KEYS:
-            raise top.error("resources", f"a resource cannot be called {kind!r}")
-    return kinds
-
-
-def _nodes(top: Section, kinds: tuple[str, ...]) -> SystemNodes:
-    sections = top.tables("nodes")
-    if not sections:
-        raise top.error("nodes", "there are none; give at least one [[nodes]] entry")
-    nodes = read_nodes(sections, kinds, top.texts("features"))
-    for kind, total in zip(kinds, nodes.capacity.sum(axis=0), strict=True):
-        if not total:
-            raise top.error("resources", f"{kind!r} is listed, and no node has any")
-    return nodes
-
-
-def _queues(top: Section, nodes: SystemNodes) -> dict[str, Queue]:
-    queues: dict[str, Queue] = {}
-    for section in top.tables("queues"):
-        section.expect(*(item.name for item in fields(Queue)))
-        queue = Queue(
-            name=section.text("name"),
-            expected_wait=section.seconds("expected_wait"),
-            max_time=section.seconds("max_time"),
-            default_time=section.seconds("default_time"),
-            groups=section.texts("groups"),
-            users=section.texts("users"),
-            priority_tier=section.count("priority_tier", least=0) or 0,
-            preempt=Preempt(section.choice("preempt", [m.value for m in Preempt], None) or "off"),
-            grace=section.seconds("grace", least=0) or 0,
-            default=section.flag("default"),
-            exclusive=section.flag("exclusive"),
-            min_nodes=section.count("min_nodes") or 1,
-            max_nodes=section.count("max_nodes") or 0,
-        )
-        if queue.default and any(other.default for other in queues.values()):
-            raise section.error("default", "there is another default queue")
-        if 0 < queue.max_nodes < queue.min_nodes:
-            raise section.error("max_nodes", f"is less than min_nodes ({queue.min_nodes})")
-        if "," in queue.name:
-            raise section.error("name", "must not hold a comma: a job names several queues so")
-        if queue.name in queues:
-            raise section.error("name", f"there is another queue {queue.name!r}")
-        if queue.grace and queue.preempt == Preempt.OFF:
-            raise section.error("grace", "needs preempt: nothing is done to jobs of this queue")
-        for group in queue.groups:
-            _check_known(section, "groups", "node group", group, dict.fromkeys(nodes.groups))
-        if queue.max_time and queue.default_time and queue.default_time > queue.max_time:
-            raise section.error(
-                "default_time",
-                f"{queue.default_time} s is more than max_time allows ({queue.max_time} s)",
+    @model_validator(mode="after")
+    def _check(self) -> QueueEntry:
+        if 0 < self.max_nodes < self.min_nodes:
+            raise ConfigError(f"is less than min_nodes ({self.min_nodes})", key="max_nodes")
+        if "," in self.name:
+            raise ConfigError("must not hold a comma: a job names several queues so", key="name")
+        if self.grace and self.preempt == Preempt.OFF:
+            raise ConfigError("needs preempt: nothing is done to jobs of this queue", key="grace")
+        if self.max_time and self.default_time and self.default_time > self.max_time:
+            raise ConfigError(
+                f"{self.default_time} s is more than max_time allows ({self.max_time} s)",
+                key="default_time",
             )
-        queues[queue.name] = queue
-    return queues
+        return self
 
 
-def _log(section: Section, queues: Mapping[str, Queue], *, has_memory: bool) -> LogMapping:
-    """Read how a log maps onto the machine; memory counts where the machine has any."""
-    processors = section.choice("processors", [m.value for m in ProcessorMapping], None)
-    default = MemoryMapping.REQUESTED if has_memory else MemoryMapping.IGNORED
-    memory = section.choice("memory", [m.value for m in MemoryMapping], default.value)
-    if memory == MemoryMapping.REQUESTED and not has_memory:
-        raise section.error("memory", '"requested" needs nodes with mem; there is no such resource')
-    renames = section.table("queues")
-    renamed = {name: renames.text(name) for name in renames.names()}
-    for name, queue in renamed.items():
-        _check_known(renames, name, "queue", queue, queues)
-    mapping = LogMapping(
-        processors=None if processors is None else ProcessorMapping(processors),
-        memory=MemoryMapping(memory or default),
-        queue_field=section.choice("queue_field", ("queue", "partition"), None) or "queue",
-        queues=renamed,
-        constraints=section.choice("constraints", ("honour", "ignore"), None) or "honour",
+class TopologyTable(Model):
+    """The table ``[topology]``: sizes of one kind of topology, or a file of Slurm's."""
+
+    level_sizes: Counts | None = None
+    switches: (
+        Annotated[
+            tuple[Counts, ...], *list_of("lists of whole numbers of at least 1: [[4, 6], [10]]")
+        ]
+        | None
+    ) = None
+    block_size: Count | None = None
+    block_sizes: Counts | None = None
+    router_size: Count | None = None
+    group_size: Count | None = None
+    sides: Counts | None = None
+    slurm: Text | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> TopologyTable:
+        kinds = [name for name, _ in self if name in self.model_fields_set - {"group_size"}]
+        if len(kinds) > 1:
+            raise ConfigError(f"describes another topology than {kinds[0]}; give one", key=kinds[1])
+        if self.group_size is not None and self.router_size is None:
+            raise ConfigError("goes with router_size, which is not given", key="group_size")
+        if self.router_size is not None and self.group_size is None:
+            raise ConfigError("is missing; it must be a whole number above 0", key="group_size")
+        return self
+
+    def laid_out(self, node_names: Sequence[str], folder: Path) -> tuple[IntArray, Topology]:
+        """
+        Return the topology of nodes; without a key it is a plain line.
+
+        Returns
+        -------
+        order, topology
+            Positions of the nodes in the order of the topology, shape ``(N,)``: only a file of
+            Slurm's gives another order than that of the system file.
+
+        Raises
+        ------
+        ConfigError
+            If the sizes do not fit the number of nodes.
+        """
+        if self.slurm is not None:
+            reader = registry.load("topology_files", "slurm")
+            return reader.read(folder / self.slurm, node_names)  # type: ignore[no-any-return]
+        order = np.arange(len(node_names), dtype=np.int64)
+        try:
+            return order, Topology(len(node_names), **self._sizes())
+        except ValueError as error:
+            (key,) = self.model_fields_set - {"group_size"}
+            raise ConfigError(str(error), key=f"topology.{key}") from error
+
+    def _sizes(self) -> dict[str, Any]:
+        """Return the arguments of :class:`Topology`."""
+        if self.switches is not None:
+            return {"kind": TopologyKind.TREE, "group_sizes": self.switches}
+        if self.block_size is not None or self.block_sizes is not None:
+            return {
+                "kind": TopologyKind.BLOCK,
+                "level_sizes": self.block_sizes or (self.block_size,),
+            }
+        if self.router_size is not None:
+            sizes = (self.router_size, self.group_size)
+            return {"kind": TopologyKind.DRAGONFLY, "level_sizes": sizes}
+        if self.sides is not None:
+            return {"kind": TopologyKind.TORUS, "sides": self.sides}
+        return {} if self.level_sizes is None else {"level_sizes": self.level_sizes}
+
+
+class LogTable(Model):
+    """The table ``[log]``; its keys are those of :class:`~cpsched.model.system.LogMapping`."""
+
+    processors: Annotated[ProcessorMapping, *member_of(ProcessorMapping)] | None = None
+    memory: Annotated[MemoryMapping, *member_of(MemoryMapping)] | None = None
+    queue_field: Annotated[Literal["queue", "partition"], Must("one of: queue, partition")] = (
+        "queue"
     )
-    section.finish()
-    return mapping
+    queues: Annotated[dict[str, Text], Must("a table")] = Field(default_factory=dict)
+    constraints: Annotated[Literal["honour", "ignore"], Must("one of: honour, ignore")] = "honour"
 
 
-def _check_known(section: Section, key: str, what: str, name: str, known: Collection[str]) -> None:
+class SystemFile(Model):
+    """A system file, in the format of ``docs/reference/system-files.md``."""
+
+    resources: Annotated[Texts, Must('a list that begins with "core", then "mem", ...')]
+    name: Text | None = None
+    title: Text | None = None
+    source: Text = "not stated"
+    features: Texts = ()
+    default_time: Seconds | None = None
+    default_expected_wait: Seconds | None = None
+    nodes: Annotated[tuple[NodesEntry, ...], *entries_of("nodes")] = ()
+    queues: Annotated[tuple[QueueEntry, ...], *entries_of("queues")] = ()
+    topology: TopologyTable = Field(default_factory=TopologyTable)
+    log: LogTable = Field(default_factory=LogTable)
+
+    @field_validator("resources", mode="after")
+    @classmethod
+    def _check_resources(cls, names: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        if not names or names[0] != "core":
+            raise ConfigError('must be a list that begins with "core", then "mem", ...')
+        for name in names:
+            if name in NodesEntry.model_fields:
+                raise ConfigError(f"a resource cannot be called {name!r}")
+        # Each of them is a key of the entries of nodes.
+        assert info.context is not None
+        info.context["resources"] = names
+        return names
+
+    def system(self, name: str, folder: Path) -> System:
+        """
+        Return the system.
+
+        Raises
+        ------
+        ConfigError
+            If parts of it contradict one another; names the key.
+        """
+        if not self.nodes:
+            raise ConfigError("there are none; give at least one [[nodes]] entry", key="nodes")
+        nodes = system_nodes(self.nodes, self.resources, self.features)
+        for kind, total in zip(self.resources, nodes.capacity.sum(axis=0), strict=True):
+            if not total:
+                raise ConfigError(f"{kind!r} is listed, and no node has any", key="resources")
+        queues = self._queues(dict.fromkeys(nodes.groups))
+        order, topology = self.topology.laid_out(nodes.names, folder)
+        nodes = nodes.take(order)
+        name = self.name or name
+        return System(
+            name=name,
+            title=self.title or name,
+            source=self.source,
+            resources=self.resources,
+            capacity=nodes.capacity,
+            node_names=nodes.names,
+            node_groups=nodes.groups,
+            features=nodes.features,
+            weights=nodes.weights,
+            queues=queues,
+            topology=topology,
+            default_expected_wait=self.default_expected_wait,
+            default_time=self.default_time,
+            log=self._log(queues),
+        )
+
+    def _queues(self, groups: Collection[str]) -> dict[str, Queue]:
+        queues: dict[str, Queue] = {}
+        for number, entry in enumerate(self.queues, start=1):
+            key = f"queues[{number}]"
+            if entry.name in queues:
+                raise ConfigError(f"there is another queue {entry.name!r}", key=f"{key}.name")
+            if entry.default and any(other.default for other in queues.values()):
+                raise ConfigError("there is another default queue", key=f"{key}.default")
+            for group in entry.groups:
+                _check_known(f"{key}.groups", "node group", group, groups)
+            queues[entry.name] = Queue(**dict(entry))
+        return queues
+
+    def _log(self, queues: Collection[str]) -> LogMapping:
+        """Return how a log maps onto the system; memory counts where the system has any."""
+        memory, has_memory = self.log.memory, "mem" in self.resources
+        if memory == MemoryMapping.REQUESTED and not has_memory:
+            raise ConfigError(
+                '"requested" needs nodes with mem; there is no such resource', key="log.memory"
+            )
+        for name, queue in self.log.queues.items():
+            _check_known(f"log.queues.{name}", "queue", queue, queues)
+        usual = MemoryMapping.REQUESTED if has_memory else MemoryMapping.IGNORED
+        return LogMapping(**{**dict(self.log), "memory": memory or usual})
+
+
+def _check_known(key: str, what: str, name: str, known: Collection[str]) -> None:
     """Raise ConfigError, with the closest name, if a name is not among the known ones."""
     if name not in known:
         there = instead_of(name, known, "; there are:")
-        raise section.error(key, f"there is no {what} {name!r}{there}")
-
-
-#: The keys of each kind of topology; the first of each says which kind it is.
-_KINDS = {
-    "level_sizes": (),
-    "switches": (),
-    "block_size": (),
-    "block_sizes": (),
-    "router_size": ("group_size",),
-    "sides": (),
-}
-
-
-def read_topology(section: Section, node_names: Sequence[str]) -> tuple[IntArray, Topology]:
-    """
-    Return the topology that a section describes; an empty one is a plain line.
-
-    Returns
-    -------
-    order, topology
-        Positions of the nodes in the order of the topology, shape ``(N,)``: only a file of
-        another program (``cpsched.topology_files``) gives another order than that of the system
-        file.
-
-    Raises
-    ------
-    ConfigError
-        If it names keys of two kinds, or sizes that do not fit the number of nodes.
-    """
-    num_nodes = len(node_names)
-    order = np.arange(num_nodes, dtype=np.int64)
-    files = registry.names("topology_files")
-    kinds = {**_KINDS, **dict.fromkeys(files, ())}
-    named = [key for key in kinds if key in section]
-    section.expect(*kinds, *(key for more in kinds.values() for key in more))
-    if len(named) > 1:
-        raise section.error(named[1], f"describes another topology than {named[0]}; give one")
-    main = named[0] if named else None
-    for owner, more in kinds.items():
-        for key in more:
-            if key in section and owner != main:
-                raise section.error(key, f"goes with {owner}, which is not given")
-    if main is None:
-        return order, Topology(num_nodes)
-    if main in files:
-        kind = registry.load("topology_files", main)
-        return kind.read(section.sibling_file(main), node_names)  # type: ignore[no-any-return]
-    arguments = _arguments(section, main)
-    try:
-        return order, Topology(num_nodes, **arguments)
-    except ValueError as error:
-        raise section.error(main, str(error)) from error
-
-
-def _arguments(section: Section, main: str) -> dict[str, Any]:
-    """Return what makes the topology, by the parameters of :class:`Topology`."""
-    if main == "level_sizes":
-        return {"level_sizes": section.counts(main)}
-    if main == "switches":
-        return {"kind": TopologyKind.TREE, "group_sizes": section.count_lists(main)}
-    if main == "block_size":
-        return {"kind": TopologyKind.BLOCK, "level_sizes": (section.needed_count(main),)}
-    if main == "block_sizes":
-        return {"kind": TopologyKind.BLOCK, "level_sizes": section.counts(main)}
-    if main == "router_size":
-        sizes = (section.needed_count(main), section.needed_count("group_size"))
-        return {"kind": TopologyKind.DRAGONFLY, "level_sizes": sizes}
-    return {"kind": TopologyKind.TORUS, "sides": section.counts(main)}
+        raise ConfigError(f"there is no {what} {name!r}{there}", key=key)

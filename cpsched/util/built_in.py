@@ -122,6 +122,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
     },
     "system_files": {
         "json": "accasim_adapter.config:parse",
+        "toml": "cpsched.systems:parse",
     },
     "model_files": {
         "cpsched": "predictors.model_file:predictor_of",

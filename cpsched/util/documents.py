@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Mapping
 from math import isfinite
@@ -104,3 +105,53 @@ def _read(kind: str, loads: Callable[[Any], Any], text: str | bytes) -> Any:
     except ValueError as error:
         reason = str(error).partition("\n")[0].partition("; use sys.set_int")[0]
     raise ValueError(f"is not valid {kind}: {reason}")
+
+
+_NAME = r"""(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')"""
+_DOTTED = rf"{_NAME}(?:\s*\.\s*{_NAME})*"
+#: A line of a table (``[a.b]``), of an entry of a list of tables (``[[a.b]]``), and of a key.
+_TABLE = re.compile(rf"\s*(\[\[?)\s*({_DOTTED})\s*\]\]?\s*(?:#.*)?$")
+_KEY = re.compile(rf"\s*({_DOTTED})\s*=")
+
+
+def key_lines(text: str) -> dict[str, int]:
+    """
+    Return the line of each key and table of a TOML file, from 1 on.
+
+    They are named as in errors: ``log.mapping``, or ``nodes[2].count`` in the second ``[[nodes]]``.
+    """
+    line_of: dict[str, int] = {}
+    entries: dict[str, int] = {}
+    table = string = ""
+    for number, line in enumerate(text.split("\n"), start=1):
+        inside = bool(string)
+        string = _open_string(line, string)
+        if inside:
+            continue
+        if match := _TABLE.match(line):
+            table = ""
+            for part in _parts(match[2]):
+                if table in entries:
+                    table = f"{table}[{entries[table]}]"
+                table = f"{table}.{part}" if table else part
+            if match[1] == "[[":
+                line_of.setdefault(table, number)
+                entries[table] = entries.get(table, 0) + 1
+                table = f"{table}[{entries[table]}]"
+            line_of.setdefault(table, number)
+        elif match := _KEY.match(line):
+            line_of.setdefault(".".join(filter(None, (table, *_parts(match[1])))), number)
+    return line_of
+
+
+def _parts(dotted: str) -> list[str]:
+    return [part.strip("\"'") for part in re.findall(_NAME, dotted)]
+
+
+def _open_string(line: str, string: str) -> str:
+    """Return the quotes of a text over several lines that is open after a line; empty if none."""
+    if not string and line.lstrip().startswith("#"):
+        return ""
+    for quotes in re.findall(r"\"\"\"|'''", line):
+        string = "" if string == quotes else string or quotes
+    return string

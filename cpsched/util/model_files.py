@@ -43,8 +43,7 @@ def with_model(text: str, folder: Path = Path()) -> str:
         _refuse_options(text, folder)
         return text
     trained = _model(path)
-    options = {**dict(trained.options), "model": text}
-    return str(Spec(trained.name, tuple(sorted(options.items()))))
+    return str(trained.with_options({"model": text}))
 
 
 def checked(group: str, text: str, folder: Path = Path()) -> str:
@@ -69,8 +68,7 @@ def checked(group: str, text: str, folder: Path = Path()) -> str:
         text = with_model(text, folder)
     spec = expand(group, text)
     files = {key: (folder / path).absolute() for key, path in files_of(group, spec).items()}
-    options = tuple((key, str(files.get(key, value))) for key, value in spec.options)
-    checked_spec = Spec(spec.name, options)
+    checked_spec = spec.with_options({key: str(path) for key, path in files.items()})
     build(group, checked_spec, **given)
     for path in files.values():
         if not path.is_file():

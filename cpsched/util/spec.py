@@ -3,8 +3,8 @@ Specifications like ``easy:order=slowdown,backfill=sjf``: a name and its options
 
 Options are the keyword parameters of the thing's constructor; their types come from its
 annotations, so a new option needs no code here. A value may be a specification itself; its options
-follow behind a dot: ``easy:order=wsept,order.aging=24h,order.width_exponent=1``. Any other
-value with a comma, a quote or spaces at its ends is written in double quotes, as in JSON:
+follow behind a dot: ``easy:order=wsept,order.aging=24h,order.width_exponent=1``. A file's name with
+a comma, a quote or spaces at its ends is written in double quotes, as in JSON:
 ``gbm-log:model="a,b.npz"``. Instead of a registered name there may be a class, ``my_package:Mine``
 or ``my_package:Mine:key=value``.
 """
@@ -43,8 +43,8 @@ File = str
 Seconds = int
 _CLASS = re.compile(r"([\w.]+:[A-Z]\w*)(?::|$)")
 _ANY_CLASS = re.compile(r"([\w.]+:[A-Za-z_]\w*)(?::|$)")
-#: A value that is a specification with several options.
-_INNER = re.compile(r"(?:[\w.]+:[A-Z]\w*|[\w-]+):[\w.-]+=[^,=\"]+(?:,[\w.-]+=[^,=\"]+)+")
+#: A value that is a specification with options.
+_INNER = re.compile(r"([\w.]+:[A-Z]\w*|[\w-]+):([\w.-]+=[^,\"]+(?:,[\w.-]+=[^,\"]+)*)")
 #: Options in front of a comma or the end: a quoted value, or text without a comma.
 _OPTION = re.compile(r'\s*([^=,]*?)\s*=\s*("(?:[^"\\]|\\.)*"|[^,"][^,]*?)?\s*(?:,|$)')
 
@@ -59,11 +59,16 @@ class Spec:
     name
         As registered.
     options
-        Pairs in canonical (sorted) order.
+        Pairs in canonical (sorted) order. Those of a value that is a specification follow it, with
+        its option and a dot in front: ``order.aging``.
     """
 
     name: str
     options: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        flat = [pair for option in self.options for pair in _flat(*option)]
+        object.__setattr__(self, "options", tuple(sorted(flat)))
 
     @classmethod
     def parse(cls, text: str) -> Spec:
@@ -97,49 +102,58 @@ class Spec:
             if key in options:
                 raise ConfigError("the option is given twice", where=text, key=key)
             options[key] = _unquoted(text, key, value)
-        return cls(name, _nested(text, options))
+        for key, value in options.items():
+            outer = key.rpartition(".")[0]
+            if outer and outer not in options:
+                raise ConfigError(
+                    f"belongs to the option '{outer}', which is not given: write {outer}=NAME, too",
+                    where=text,
+                    key=key,
+                )
+            if len(flat := _flat(key, value)) > 1:
+                written = ",".join(f"{name}={inner}" for name, inner in flat)
+                raise ConfigError(
+                    f"options of an option follow behind a dot: write {written}",
+                    where=text,
+                    key=key,
+                )
+        return cls(name, tuple(options.items()))
 
     def __str__(self) -> str:
         if not self.options:
             return self.name
-        return f"{self.name}:{','.join(f'{key}={value}' for key, value in self._written())}"
+        return f"{self.name}:{','.join(f'{key}={_quoted(value)}' for key, value in self.options)}"
 
-    def _written(self) -> Iterator[tuple[str, str]]:
-        """Yield the options as they are written: those of a value that has several after it."""
+    @property
+    def values(self) -> dict[str, str]:
+        """The value of each option; a specification with its own options."""
+        inner: dict[str, dict[str, str]] = {}
         for key, value in self.options:
-            inner = Spec.parse(value) if _INNER.fullmatch(value) else None
-            if inner is None or str(inner) != value:
-                yield key, _quoted(value)
-                continue
-            yield key, inner.name
-            for inner_key, inner_value in inner._written():
-                yield f"{key}.{inner_key}", inner_value
-
-
-def _nested(text: str, options: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """Return options in canonical order, those behind a dot in the value they belong to."""
-    merged = {key: value for key, value in options.items() if "." not in key}
-    inner: dict[str, dict[str, str]] = {}
-    for key, value in options.items():
-        outer, dot, rest = key.partition(".")
-        if dot and outer not in merged:
-            raise ConfigError(
-                f"belongs to the option '{outer}', which is not given: write {outer}=NAME, too",
-                where=text,
-                key=key,
-            )
-        if dot:
+            outer, _, rest = key.partition(".")
             inner.setdefault(outer, {})[rest] = value
-    for key, value in merged.items():
-        if key not in inner and not _INNER.fullmatch(value):
-            continue
-        spec = Spec.parse(value)
-        more = inner.get(key, {})
-        twice = sorted(set(more) & {name for name, _ in spec.options})
-        if twice:
-            raise ConfigError("the option is given twice", where=text, key=f"{key}.{twice[0]}")
-        merged[key] = str(Spec(spec.name, _nested(text, {**dict(spec.options), **more})))
-    return tuple(sorted(merged.items()))
+        return {
+            outer: str(Spec(given.pop("", ""), tuple(given.items())))
+            for outer, given in inner.items()
+        }
+
+    def with_options(self, given: Mapping[str, str]) -> Spec:
+        """Return it with other values of some options, whose own options go with the old values."""
+        own = {
+            key: value
+            for key, value in self.options
+            if not any(f"{key}.".startswith(f"{name}.") for name in given)
+        }
+        return Spec(self.name, tuple((own | dict(given)).items()))
+
+
+def _flat(key: str, value: str) -> list[tuple[str, str]]:
+    """Return an option, and those of its value if that is a specification."""
+    match = _INNER.fullmatch(value)
+    if match is None:
+        return [(key, value)]
+    options = (option.partition("=") for option in match[2].split(","))
+    own = ((name.strip(), inner.strip()) for name, _, inner in options)
+    return [(key, match[1]), *((f"{key}.{name}", inner) for name, inner in own)]
 
 
 def _quoted(value: str) -> str:
@@ -184,7 +198,7 @@ def expand(group: str, spec: Spec | str) -> Spec:
     given = {
         f"{outer_of[key]}.{key}" if key in outer_of else key: value for key, value in spec.options
     }
-    return Spec(entry.of, _nested(str(spec), given | preset_options))
+    return Spec(entry.of, tuple((given | preset_options).items()))
 
 
 #: Options of dispatchers whose values are specifications of this group, which presets pass on to.
@@ -261,7 +275,8 @@ def construct(maker: Callable[..., Any], spec: Spec, **given: Any) -> Any:
     signature = _signature(maker)
     parameters = signature.parameters
     options = {
-        key: _convert(spec, key, value, parameters, set(given)) for key, value in spec.options
+        key: _convert(spec, key, value, parameters, set(given))
+        for key, value in spec.values.items()
     }
     withheld = set() if getattr(maker, "needs_truth", False) else {"truth"}
     known = {
@@ -395,7 +410,9 @@ def resolved(group: str, spec: Spec) -> dict[str, Any]:
     """Return all options of a specification with their values, defaults included."""
     spec = expand(group, spec)
     parameters = _signature(_maker(group, spec.name)).parameters
-    given = {key: _convert(spec, key, value, parameters, set()) for key, value in spec.options}
+    given = {
+        key: _convert(spec, key, value, parameters, set()) for key, value in spec.values.items()
+    }
     return options_of(group, spec.name) | given
 
 
@@ -459,9 +476,6 @@ def _convert(
         if message := removed("option", key):
             raise ConfigError(message, where=spec)
         there = instead_of(key, accepted, f"; '{spec.name}' takes:")
-        nested = [outer for outer, value in spec.options if ":" in value and "." not in key]
-        if nested:
-            there += f" An option of '{nested[0]}' is written {nested[0]}.{key}={text}"
         raise ConfigError(f"no such option{there}", where=spec, key=key)
     wanted = _wanted(parameters[key])
     if text.lower() in ("none", "all") and "None" in wanted:

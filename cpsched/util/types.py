@@ -24,6 +24,8 @@ MAX_TIME: int = 10**12
 NO_TIME_LIMIT: int = 365 * 86400
 #: Amounts of one resource beyond this are not believed.
 MAX_AMOUNT: int = 2**53
+#: More nodes than this are taken for a typing error.
+MAX_NODES: int = 1_000_000
 
 
 class Split(IntEnum):

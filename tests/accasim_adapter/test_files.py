@@ -244,7 +244,7 @@ def test_processors_of_two_cores_take_two(tmp_path):
     [
         ("{", "is not valid JSON"),
         ("[1]", "is not a JSON object"),
-        ({"groups": None}, "groups: no group has cores"),
+        ({"groups": None}, "groups: is None, must be a table of groups"),
         ({"groups": {"a": {"core": -1}}}, "groups.a.core: is -1, must be a whole number"),
         ({"groups": {"a": {"core": True}}}, "groups.a.core: is True"),
         ({"groups": {"a": 3}}, "groups.a: is 3, must be a table"),

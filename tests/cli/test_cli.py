@@ -137,7 +137,7 @@ def test_who_may_change_size_is_kept_with_the_run(files, cpsched):
     assert cpsched("verify", "out")[0] == 0
     code, _, err = cpsched(*SIMULATE, "--malleable", "kind=soft")
     assert (code, err.count("\n")) == (2, 1)
-    assert "malleable: kind is soft, must be one of: moldable, malleable, evolving" in err
+    assert "--malleable kind: is 'soft', must be one of: moldable, malleable, evolving" in err
 
 
 def test_simulate_goes_on_with_what_is_there(files, cpsched):

@@ -163,7 +163,7 @@ def test_failed_runs_are_said_and_the_exit_code_tells(files, cpsched):
         ),
         (
             (*QUICK, "--baseline", "greedy"),
-            "baseline.dispatcher: is 'greedy', must be one of: easy",
+            "--baseline: is 'greedy', must be one of: easy",
         ),
         ((*QUICK, "--jitter", "3"), "jitter: is 3, but one repetition moves no job"),
         ((*QUICK, "--from", "monday"), "--from: 'monday' is neither seconds nor a date"),
@@ -204,4 +204,4 @@ def test_systems_are_compared_with_one_of_them(files, cpsched):
         "--out", "other",
     )  # fmt: skip
     assert code
-    assert "baseline.system: is 'ten', must be one of: four" in err
+    assert "--baseline-system: is 'ten', must be one of: four" in err

@@ -106,7 +106,9 @@ def first_come_first_served():
     return "; MaxProcs: 4\n" + "\n".join(jobs)
 
 
-def test_another_dispatcher_that_agrees_with_recorded_waits_is_named(cpsched, tmp_path, monkeypatch):
+def test_another_dispatcher_that_agrees_with_recorded_waits_is_named(
+    cpsched, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "log.swf").write_text(first_come_first_served())
     code, out, _ = cpsched("compare", "log.swf", "--no-report", "--out", "first")

@@ -137,7 +137,7 @@ def test_a_user_whose_jobs_end_early_goes_first(spec):
 
 
 def test_all_priorities_of_a_dispatcher_learn_from_the_same():
-    easy = build("dispatchers", "easy:order=wsept,backfill=wsept:aging=60")
+    easy = build("dispatchers", "easy:order=wsept,backfill=wsept,backfill.aging=60")
     first, second = easy.priorities
     assert first.history is second.history is easy.history
     assert (first.aging, second.aging) == (43200, 60)

@@ -175,7 +175,7 @@ def test_a_machine_without_tiers_is_the_other_dispatcher():
     rows = [(at, 1 + at % 3, 7 + 5 * (at % 4)) for at in range(40)]
     workload = jobs(*rows)
     system = machine((2,), (2,))
-    found = run(workload, system, "preempt:dispatcher=easy:order=slowdown").schedule
+    found = run(workload, system, "preempt:dispatcher=easy,dispatcher.order=slowdown").schedule
     assert (
         found.start.tolist() == run(workload, system, "easy:order=slowdown").schedule.start.tolist()
     )

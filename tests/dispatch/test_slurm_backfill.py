@@ -89,7 +89,7 @@ SHARED = jobs((0, 2, 10), (0, 2, 5), (1, 1, 20), nodes_min=[1, 2, 1])
         # When A ends at 60, C (all of the machine: 1,000 points) goes before B (250, and older).
         (LARGE, FOUR, AT_ONCE, [0, 60, 70]),
         (LARGE, FOUR, f"{AT_ONCE},order=multifactor", [0, 70, 60]),
-        (LARGE, FOUR, f"{AT_ONCE},order=multifactor:size_weight=0", [0, 60, 70]),
+        (LARGE, FOUR, f"{AT_ONCE},order=multifactor,order.size_weight=0", [0, 60, 70]),
     ],
 )
 def test_who_starts_when(workload, nodes, spec, expected):

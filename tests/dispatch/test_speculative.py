@@ -6,7 +6,7 @@ from tiny import jobs, machine, run
 from cpsched.study.allocators import allocator_of, with_allocator
 from cpsched.verification import verify
 
-SPEC = "speculative:dispatcher=easy:order=slowdown,seconds=5,least=20,share=1"
+SPEC = "speculative:dispatcher=easy,dispatcher.order=slowdown,seconds=5,least=20,share=1"
 
 
 def test_a_short_job_that_asks_for_long_overtakes():
@@ -68,7 +68,7 @@ def test_estimates_are_tried_too():
     rows = [(int(t), 1, int(r), 90) for t, r in zip(rng.integers(0, 300, 50),
                                                     rng.integers(1, 60, 50), strict=True)]  # fmt: skip
     workload = jobs(*rows, restartable=[True] * 50, user=["ann", "bob"] * 25)
-    for dispatcher in ("lookahead", "easy:order=wsept", "conservative", "cph-1"):
+    for dispatcher in ("lookahead", "easy,dispatcher.order=wsept", "conservative", "cph-1"):
         spec = f"speculative:dispatcher={dispatcher},seconds=5,least=20,share=1"
         found = run(workload, machine((2,), (2,)), spec, "user-history")
         assert verify(found.schedule) == []
@@ -76,10 +76,10 @@ def test_estimates_are_tried_too():
 
 
 def test_the_allocator_is_that_of_the_other_dispatcher():
-    assert allocator_of("speculative:dispatcher=lookahead:allocator=pack") == "pack"
+    assert allocator_of("speculative:dispatcher=lookahead,dispatcher.allocator=pack") == "pack"
     assert (
         with_allocator("speculative:dispatcher=easy", "spare-scarce")
-        == "speculative:dispatcher=easy:allocator=spare-scarce"
+        == "speculative:dispatcher=easy,dispatcher.allocator=spare-scarce"
     )
-    named = 'speculative:dispatcher="easy:allocator=best-fit"'
+    named = "speculative:dispatcher=easy,dispatcher.allocator=best-fit"
     assert allocator_of(with_allocator(named, "spare-scarce")) == "best-fit"

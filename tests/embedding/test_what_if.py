@@ -19,7 +19,7 @@ def test_it_is_what_the_command_answers(tmp_path, capsys):
     write_log(four_jobs(), tmp_path / "few-jobs.csv")
     save_system(four_cores(), tmp_path / "four.json")
     log, system = str(tmp_path / "few-jobs.csv"), str(tmp_path / "four.json")
-    found = cpsched.what_if(log, CHANGES, system=system, seeds=2, out=tmp_path / "out")
+    found = cpsched.what_if(log, CHANGES, system=system, repeat=2, out=tmp_path / "out")
     given = [part for one in CHANGES for part in ("--change", one)]
     with pytest.raises(SystemExit) as ended:
         main(["what-if", log, "--system", system, *given, "--repeat", "2", "--no-report",
@@ -55,7 +55,7 @@ def test_a_notebook_has_the_tables_the_sentences_and_the_runs():
         ({"changes": []}, "changes: is empty"),
         ({"changes": "drop user=eve"}, "drop:user=eve: user: no job of the log has the user 'eve'"),
         ({"changes": "add-nods count=1"}, "no change is called 'add-nods'"),
-        ({"dispatcher": "eesy"}, "what_if: dispatchers: no dispatcher is called 'eesy'"),
+        ({"dispatcher": "eesy"}, "^dispatcher: no dispatcher is called 'eesy'"),
         ({"dispatcher": object()}, "the dispatcher <object .* is an object, must be a spec"),
         ({"policy": "nowhere.toml"}, "nowhere.toml"),
     ],

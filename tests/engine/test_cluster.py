@@ -90,7 +90,7 @@ def test_a_live_machine_decides_as_the_simulator(dispatcher):
 def test_predictions_and_their_correction_too(correction):
     """A predictor that learns, and runs that go on for longer."""
     fitted = sample()
-    settings = Settings(overrun="extend", correction=correction)
+    settings = Settings(overrun="extend", estimate_correction=correction)
     run = simulate(fitted, dispatcher="easy", predictor="last:count=2", settings=settings)
     cluster = Cluster(fitted.system, "easy", "last:count=2", correction=correction)
     assert cluster.correction == correction

@@ -73,10 +73,10 @@ NAMED = [
     "easy:backfill={}:Own",
     "greedy:order={}:Own",
     "conservative:order={}:Own",
-    "speculative:dispatcher=easy:order={}:Own",
-    'speculative:dispatcher="easy:backfill={}:Own,estimate=requested"',
+    "speculative:dispatcher=easy,dispatcher.order={}:Own",
+    "speculative:dispatcher=easy,dispatcher.backfill={}:Own,dispatcher.estimate=requested",
     "speculative:dispatcher=easy,dispatcher.order={}:Own,dispatcher.backfill=sjf",
-    'preempt:dispatcher="conservative:order={}:Own"',
+    "preempt:dispatcher=conservative,dispatcher.order={}:Own",
 ]
 
 
@@ -321,7 +321,7 @@ class Changes(Change): name = "own"
 def test_a_file_that_an_inner_dispatcher_names_counts(tmp_path):
     """That of the outer one alone used to be looked at."""
     (tmp_path / "model").write_bytes(b"one")
-    spec = f'speculative:dispatcher="learned:file={tmp_path}/model"'
+    spec = f"speculative:dispatcher=learned,dispatcher.file={tmp_path}/model"
     before = of(spec).digest
     (tmp_path / "model").write_bytes(b"two")
     assert of(spec).digest != before

@@ -161,8 +161,10 @@ def test_a_checkpoint_of_an_object_without_specification_is_refused(tmp_path):
 def test_a_mapped_workload_keeps_its_system_and_its_limits():
     """Both used to be ignored, and recorded as given."""
     work, system = jobs((0, 3, 2)), machine((2,))
-    fitted = fit(work, system, enforce_limits=False)
+    fitted = fit(work, system, enforce_time_limits=False)
     with pytest.raises(TypeError, match="already mapped onto a system"):
         simulate(fitted, system)
-    assert not simulate(fitted, settings=Settings(enforce_limits=True)).settings.enforce_limits
-    assert simulate(fit(work, system), settings=replace(Settings())).settings.enforce_limits
+    assert not simulate(
+        fitted, settings=Settings(enforce_time_limits=True)
+    ).settings.enforce_time_limits
+    assert simulate(fit(work, system), settings=replace(Settings())).settings.enforce_time_limits

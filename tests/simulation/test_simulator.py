@@ -69,13 +69,17 @@ def test_expected_end_is_corrected_when_it_has_passed(correction, expected):
     workload = jobs((0, 1, 50, 60), (1, 1, 1), (6, 1, 1), (12, 1, 1), (30, 1, 1))
     ends = ExpectedEnds()
     predictor = Actual(lambda handle: np.where(handle == 0, 5, 1))
-    run(workload, machine((1,)), "fifo", predictor, observers=[ends], correction=correction)
+    run(
+        workload, machine((1,)), "fifo", predictor, observers=[ends], estimate_correction=correction
+    )
     assert ends.seen[: len(expected)] == expected
     if correction == "double":
         # 5 -> 10 -> 20 -> 40 at once, where nothing happened in between.
         ends.seen.clear()
         rare = jobs((0, 1, 50, 60), (30, 1, 1))
-        run(rare, machine((1,)), "fifo", predictor, observers=[ends], correction=correction)
+        run(
+            rare, machine((1,)), "fifo", predictor, observers=[ends], estimate_correction=correction
+        )
         assert ends.seen == [(30, 40)]
 
 

@@ -12,7 +12,7 @@ STUDY = """\
 title = "a few runs"
 question = "which?"
 systems = ["four.toml"]
-seeds = 3
+repeat = 3
 
 [[workloads]]
 name = "few"

@@ -330,7 +330,7 @@ def test_files_that_contradict_each_other_are_found(simulated, tmp_path, edit, s
         (
             "run.json",
             '{"format": 5, "settings": {"overrun": "x"}}',
-            "a value in it has the wrong type (settings.overrun is 'x')",
+            "settings.overrun: is 'x', must be one of: kill, extend",
         ),
         ("system.json", "{}", "'nodes' is missing in it"),
         ("system.json", '{"nodes": 1}', "a value in it has the wrong type ("),

@@ -16,6 +16,7 @@ from cpsched.slurm.dispatch.policy_edit import edited
 from cpsched.study import carry_out
 from cpsched.study.scenarios import BASELINE, scenario, what_if
 from cpsched.study.study_file import parse_study
+from cpsched.util.models import Source
 from cpsched.util.types import MISSING
 
 SYSTEM = """
@@ -71,7 +72,7 @@ def study(folder, **more):
         "workloads": [{"file": "log.parquet"}],
         **more,
     }
-    return parse_study(content, folder / "study.toml")
+    return parse_study(Source(str(folder / "study.toml"), content))
 
 
 def test_words_become_scenarios():
@@ -135,7 +136,7 @@ def test_words_that_make_no_sense(words, message):
 
 
 def test_scenarios_are_compared_with_the_baseline_for_everybody(folder):
-    base = study(folder, seeds=3)
+    base = study(folder, repeat=3)
     scenarios = [
         scenario("gpus: add-nodes group=gpu,count=1"),
         scenario("without u1: drop user=u1"),

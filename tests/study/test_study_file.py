@@ -9,8 +9,7 @@ from cpsched.papers.generators.esp import ESP as ESP_GENERATOR
 from cpsched.papers.generators.esp import EspOptions
 from cpsched.study import Baseline, Generated, LabelledSpec, load_study, study_names
 from cpsched.study.inputs import prepare
-from cpsched.study.study import as_label, system_label
-from cpsched.study.study_file import log_name
+from cpsched.study.study import as_label, log_name, system_label
 from cpsched.study.task import tasks_of
 
 TOP = 'systems = ["four.toml"]\ndispatchers = ["fifo", "easy"]\n'
@@ -72,7 +71,7 @@ def test_everything_can_be_said(read):
         """
         title = "all"
         dispatchers = ["easy:backfill=sjf", "greedy"]
-        seeds = [0, 7]
+        repeat = [0, 7]
         jitter = 3
         [predictors]
         W = "requested"
@@ -82,9 +81,9 @@ def test_everything_can_be_said(read):
         restarts = "share=0.5,cost=30"
         runtime_model = "gpu-scaling: sigma=0.2"
         outages = "random: repair=60"
-        correction = "double"
+        estimate_correction = "double"
         dispatch_interval = "0:00:30"
-        enforce_limits = false
+        enforce_time_limits = false
         [baseline]
         predictor = "R"
         [[workloads]]
@@ -97,7 +96,7 @@ def test_everything_can_be_said(read):
         to = 99
         [[workloads]]
         file = "log.swf"
-        format = "swf"
+        input_format = "swf"
         skip_bad_lines = true
         systems = ["four.toml"]
         predictors = ["W"]
@@ -110,8 +109,8 @@ def test_everything_can_be_said(read):
     assert [p.label for p in second.predictors] == ["W"]
     assert len(tasks_of(study)) == 2 * 2 * 2 + 2 * 2
     settings = study.settings
-    assert (settings.overrun, settings.correction) == ("extend", "double")
-    assert (settings.dispatch_interval, settings.enforce_limits) == (30, False)
+    assert (settings.overrun, settings.estimate_correction) == ("extend", "double")
+    assert (settings.dispatch_interval, settings.enforce_time_limits) == (30, False)
     assert (settings.restarts, settings.outages) == ("share=0.5,cost=30", "random:repair=60")
     assert settings.runtime_model == "gpu-scaling:sigma=0.2"
     assert study.baseline == Baseline(predictor="R")
@@ -133,7 +132,7 @@ def test_a_workload_may_name_its_dispatchers(read):
     """Two of log a, one of log b, three seeds."""
     study = read(
         TOP
-        + "seeds = 3\n"
+        + "repeat = 3\n"
         + LOG
         + 'name = "a"\n'
         + LOG
@@ -149,14 +148,14 @@ def test_a_workload_may_name_its_dispatchers(read):
 
 def test_a_seeded_workload_is_another_one_for_every_seed(read):
     """The generator's seed is the run's, and no submit is moved; a log beside it is jittered."""
-    study = read('systems = ["esp-1024"]\ndispatchers = ["fifo"]\nseeds = 2\n' + ESP)
+    study = read('systems = ["esp-1024"]\ndispatchers = ["fifo"]\nrepeat = 2\n' + ESP)
     first, second = tasks_of(study)
     assert [dict(task.made_of.source.options)["seed"] for task in (first, second)] == [1, 2]
     assert (first.made_of.jitter, first.made_of.seed) == (0, 0)
     submits = [prepare(task.made_of).workload.submit for task in (first, second)]
     assert submits[0].tolist() == ESP_GENERATOR.generate(EspOptions(seed=1)).submit.tolist()
     assert submits[0].tolist() != submits[1].tolist()
-    mixed = read(TOP + "seeds = 2\n" + ESP + LOG)
+    mixed = read(TOP + "repeat = 2\n" + ESP + LOG)
     assert [task.made_of.jitter for task in tasks_of(mixed)] == [0] * 4 + [5] * 4
 
 
@@ -251,9 +250,13 @@ def test_a_part_of_all_workloads(study):
         ('dispatchers = ["fifo"]', "workloads: there are no workloads"),
         (LOG, "dispatchers: is missing; it must be a list such as"),
         (TOP + LOG + "frist = 3", r"workloads\[1\].frist: there is no such key.* Did you mean 'first'"),
-        (TOP + 'sedes = 3\n' + LOG, "sedes: there is no such key; .*Did you mean 'seeds'"),
-        (TOP + "seeds = 0\n" + LOG, "seeds: is 0, must be a number of repetitions from 1 to 10000"),
-        (TOP + "seeds = [1, 1]\n" + LOG, "seeds: 1 is listed twice"),
+        (TOP + 'repeet = 3\n' + LOG, "repeet: there is no such key; .*Did you mean 'repeat'"),
+        (TOP + "seeds = 3\n" + LOG, ":3: seeds: the key 'seeds' was removed: use repeat"),
+        (TOP + LOG + 'format = "swf"', r":5: workloads\[1\].format: .* use input_format"),
+        (TOP + "[run]\ncorrection = 'double'\n" + LOG, ":4: run.correction: .* use estimate_correction"),
+        (TOP + "[run]\nenforce_limits = true\n" + LOG, ":4: run.enforce_limits: .* use enforce_time_limits"),
+        (TOP + "repeat = 0\n" + LOG, "repeat: is 0, must be a number of repetitions from 1 to 10000"),
+        (TOP + "repeat = [1, 1]\n" + LOG, "repeat: 1 is listed twice"),
         (TOP + "jitter = 5\n" + LOG, "jitter: is 5, but one repetition moves no job"),
         ('dispatchers = ["fifo"]\n' + LOG, r"workloads\[1\].systems: there is no system"),
         (TOP.replace("easy", "esay") + LOG, "dispatchers: no dispatcher is called 'esay'. Did you mean 'easy'"),
@@ -281,9 +284,9 @@ def test_a_part_of_all_workloads(study):
             r"workloads\[1\].to: the part of the log ends at 2011-01-01T23:00:00-01:00, must be after",
         ),
         (TOP + LOG + 'predictors = ["W"]', r"predictors: 'W' is not one of: requested"),
-        (TOP + '[[workloads]]\ngenerator = "x"', "generator: is 'x', must be one of: esp, esp-nodes, eurora, heterogeneous"),
+        (TOP + '[[workloads]]\ngenerator = "x"', "generator: no generator is called 'x'; there are: esp, esp-nodes, eurora, heterogeneous"),
         (TOP + LOG + "options = {}", r"workloads\[1\].options: does not apply to a workload of a file"),
-        (TOP + ESP + 'format = "swf"', r"workloads\[1\].format: does not apply to a workload of a g"),
+        (TOP + ESP + 'input_format = "swf"', r"workloads\[1\].input_format: does not apply to a workload of a g"),
         (TOP + LOG + "seeded = true", r"workloads\[1\].seeded: does not apply to a workload of a file"),
         (TOP + ESP + "options = { seed = 1 }", "seeded: is true, and 'esp' has its own seed in options"),
         (TOP + LOG + 'dispatchers = ["x"]', r"workloads\[1\].dispatchers: 'x' is not one of: fifo, easy"),
@@ -293,7 +296,7 @@ def test_a_part_of_all_workloads(study):
         (TOP + MODELS + '[run]\nruntime_model = "recorded"\n' + LOG, "run.runtime_model: is given together with runtime_models"),
         (TOP + SHARES + '[run]\nrestarts = "none"\n' + LOG, "run.restarts: is given together with restarts at the top; give only"),
         (TOP + SHARES + LOG + 'malleable = ["all"]\n', "malleable: 'all' is not one of: rigid, half"),
-        (TOP + '[malleable]\nall = "share=2"\n' + LOG, "malleable.all: share is 2.0, must be from 0 to 1"),
+        (TOP + '[malleable]\nall = "share=2"\n' + LOG, "malleable.all.share: is '2', must be a number from 0 to 1"),
         (TOP + 'restarts = ["share=1", "share=1"]\n' + LOG, "restarts: two are called 'share=1'"),
         (TOP + MODELS + LOG + f'name = "{"n" * 78}"\n', "cannot be used in a table"),
         (
@@ -304,7 +307,7 @@ def test_a_part_of_all_workloads(study):
             TOP + '[[workloads]]\ngenerator = "eurora"\noptions = { jobs = 1 }',
             r"workloads\[1\].options: jobs: 1 is not between 1000",
         ),
-        (TOP + '[run]\nrestarts = "part=0.5"\n' + LOG, "restarts: .*has no part; there are: share, cost"),
+        (TOP + '[run]\nrestarts = "part=0.5"\n' + LOG, "run.restarts.part: there is no such key; the keys here are: checkpoint, cost"),
         (TOP + '[run]\noutages = "table:file=down.csv"\n' + LOG, "run.outages: .*down.csv: is not a file"),
         (TOP + '[run]\noutages = "random:repair=0"\n' + LOG, "run.outages: .*repair"),
         (TOP + '[run]\noverrun = "stop"\n' + LOG, "run.overrun: is 'stop', must be one of: kill"),

@@ -102,7 +102,7 @@ def our_run(log, system, dispatcher="easy", predictor="requested", first=None):
         systems.load(system),
         dispatcher=dispatcher,
         predictor=predictor,
-        settings=Settings(overrun="extend", enforce_limits=False),
+        settings=Settings(overrun="extend", enforce_time_limits=False),
     )
 
 

@@ -475,7 +475,7 @@ def _read_run(folder):
 _SPECS = {
     "dispatchers": (
         "easy", "easy:allocator=best-fit", "cph-1:limit=1", "speculative:dispatcher=easy,seconds=60",
-        'preempt:inner="easy:order=sjf"', "easy-wsept:aging=3", "lookahead:seconds=1",
+        "preempt:dispatcher=easy,dispatcher.order=sjf", "easy-wsept:aging=3", "lookahead:seconds=1",
         "slurm", "wla:window=10", "conservative:order=expected-wait", "aucsched1", "ipsched",
         "dn-dbes:attempts=3", "malleable:strategy=common-pool", "slurm-backfill:bf_window=60",
     ),
@@ -602,7 +602,7 @@ READERS = (
     one_file("sacct JSON", "log.json", lambda path: logs.read(path, format="sacct"), _sacct_json,
         "cpsched/logs/sacct/as_json.py", "cpsched/logs/sacct/job.py", "cpsched/logs/sacct/request.py"),
     one_file("system file", "m.toml", systems.load, _systems, "cpsched/systems/*.py",
-        "cpsched/util/toml_section.py", "cpsched/util/documents.py"),
+        "cpsched/util/models.py", "cpsched/util/documents.py"),
     one_file("AccaSim system", "m.json", systems.load, _system_json, "accasim_adapter/config.py"),
     one_file("policy file", "p.toml", policy_file.load, _policies,
         "cpsched/slurm/dispatch/policy_file.py", "cpsched/slurm/dispatch/policy.py",

@@ -105,7 +105,7 @@ CLASSES = (
     "ljf",
     "greedy:allocator=best-fit,order=wfp3",
     "easy:order=wsept",
-    "conservative:order=wsept:aging=3600",
+    "conservative:order=wsept,order.aging=3600",
     "cp-pool:window=6,limit=0.001,search=wsept",
     "easy-plan:window=6",
     "cp-2:allocator=best-fit,window=5,limit=0.001",
@@ -121,7 +121,7 @@ CLASSES = (
     "cp-malleable:window=4",
     "dn-dbes:attempts=2,depth=2,period=7,order=slowdown,allocator=best-fit",
     "speculative:dispatcher=easy-wsept,seconds=2,least=4",
-    "preempt:dispatcher=easy:order=slowdown",
+    "preempt:dispatcher=easy,dispatcher.order=slowdown",
 )
 
 #: Others of the same classes, with other options.

@@ -270,7 +270,7 @@ def test_queue_limit_rejects_unless_told_not_to():
     workload = jobs(queue=["short", "short"], requested_time=[100, 101])
     system = machine(queues=QUEUES)
     assert fit(workload, system).rejected == ((1, "requested 101 s, queue short allows 100 s"),)
-    assert fit(workload, system, enforce_limits=False).rejected == ()
+    assert fit(workload, system, enforce_time_limits=False).rejected == ()
 
 
 def test_queue_admits_listed_users_and_groups():
@@ -728,17 +728,29 @@ def test_a_job_that_only_fits_at_a_smaller_size_is_rejected():
     ("setting", "text", "message"),
     [
         ("restarts", "half", "'half' is not an option"),
-        ("restarts", "share=1.5", "share is 1.5"),
-        ("restarts", "share=some", "share is some, must be a number"),
-        ("restarts", "checkpoint=-1", "checkpoint is -1"),
-        ("restarts", "price=1", "has no price; there are: share, cost, checkpoint"),
-        ("malleable", "share=nan", "share is nan, must be from 0 to 1"),
-        ("malleable", "least=2", "least is 2.0, must be from 0 to 1"),
-        ("malleable", "most=0.5", "most is 0.5, must be from 1 to 1000"),
-        ("malleable", "kind=rigid", "kind is rigid, must be one of: moldable, malleable, evolving"),
-        ("malleable", "serial=5", "serial is 5.0, must be from 0 to 1"),
-        ("malleable", "cost=0.5", "cost is 0.5, must be a whole number of seconds"),
-        ("malleable", "cost=-1", "cost is -1, must be from 0 to"),
+        ("restarts", "share=1.5", "share: is '1.5', must be a number from 0 to 1"),
+        ("restarts", "share=some", "share: is 'some', must be a number from"),
+        (
+            "restarts",
+            "checkpoint=-1",
+            "checkpoint: is '-1', must be a whole number from 0 to 31622400",
+        ),
+        (
+            "restarts",
+            "price=1",
+            "price: there is no such key; the keys here are: checkpoint, cost, share",
+        ),
+        ("malleable", "share=nan", "share: is 'nan', must be a number from 0 to 1"),
+        ("malleable", "least=2", "least: is '2', must be a number from 0"),
+        ("malleable", "most=0.5", "most: is '0.5', must be a number from 1 to 1000"),
+        (
+            "malleable",
+            "kind=rigid",
+            "kind: is 'rigid', must be one of: moldable, malleable, evolving",
+        ),
+        ("malleable", "serial=5", "serial: is '5', must be a number from 0"),
+        ("malleable", "cost=0.5", "cost: is '0.5', must be a whole number"),
+        ("malleable", "cost=-1", "cost: is '-1', must be a whole number from 0 to"),
     ],
 )
 def test_settings_that_make_no_sense(setting, text, message):

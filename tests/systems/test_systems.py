@@ -9,9 +9,8 @@ from cpsched import systems
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.model.system import MemoryMapping, Preempt, ProcessorMapping, System
 from cpsched.model.topology import Topology, TopologyKind
-from cpsched.systems import parser
+from cpsched.util.models import Source
 from cpsched.util.node_lists import listed, named_nodes
-from cpsched.util.toml_section import Section
 
 SMALL = """
 resources = ["core", "mem"]
@@ -210,7 +209,7 @@ BAD_HEADS = {
     'placements = ["any"]': r"placements: there is no such key",
     'features = ["a", "a"]': r"features: 'a' is listed twice",
     'features = "a"': r"features: is 'a', must be a list of texts",
-    "features = [1]": r"features: is \[1\], must be a list of texts",
+    "features = [1]": r"features\[1\]: is 1, must be text in quotes",
     "topology = 3": r"topology: is 3, must be a table",
     '"two\\nlines" = 3': r"two\\nlines: there is no such key",
     "queues = 3": r"queues: is 3, must be entries of the form \[\[queues\]\]",
@@ -244,7 +243,7 @@ BAD_TABLES = {
     "[topology]\nsides = [2, 2]": r"topology\.sides: sides 2 x 2 are 4 nodes, there are 2",
     "[topology]\ngroup_size = 2": r"topology\.group_size: goes with router_size, which is not given",
     "[topology]\nblock_size = 2\nsides = [1, 2]": r"topology\.sides: describes another topology",
-    "[topology]\nswitches = [2]": r"topology\.switches: is \[2\], must be lists of whole numbers",
+    "[topology]\nswitches = [2]": r"topology\.switches\[1\]: is 2, must be a list of whole",
     "[topology]\nswitches = [[1]]": r"topology\.switches: the groups of level 0 hold 1 nodes",
     "[topology]\nblock_size = 0": r"topology\.block_size: is 0, must be a whole number from 1",
     "[topology]\nrouter_size = 2": r"topology\.group_size: is missing; it must be a whole number",
@@ -265,6 +264,7 @@ BAD_TABLES = {
     '[[nodes]]\ngroup = "b"\ncount = 2000000\ncore = 1': r"nodes\[2\]\.count: is 2000000, must",
     '[[nodes]]\ngroup = "b"\ncount = 1.5\ncore = 1': r"nodes\[2\]\.count: is 1\.5, must",
     '[[nodes]]\ngroup = "b"\ncount = 1': r"nodes\[2\]\.core: is missing; every node has",
+    '[[nodes]]\ngroup = "b"\ncount = 1\ncore = true': r"nodes\[2\]\.core: is True, must be a whole",
     '[[nodes]]\ngroup = "b"\ncount = 1\ncore = -1': r"nodes\[2\]\.core: is -1, must be a whole",
     '[[nodes]]\ngroup = "b"\ncount = 1\ncore = 1\nmem = 0': r"nodes\[2\]\.mem: is 0, must be KB",
     '[[nodes]]\ngroup = "b"\ncount = 1\ncore = 1\nmem = "1.5 GB"': r"mem: is '1\.5 GB', must be",
@@ -291,7 +291,7 @@ def test_bad_table_is_named(text):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", r"resources: must be a list that begins with \"core\""),
+        ("", r"resources: is missing; it must be a list that begins with \"core\""),
         ('resources = ["gpu", "core"]', r"resources: must be a list that begins with \"core\""),
         ('resources = ["core", "count"]', r"resources: a resource cannot be called 'count'"),
         ('resources = ["core"]', r"nodes: there are none; give at least one \[\[nodes\]\]"),
@@ -351,7 +351,7 @@ queues."1" = "q"
     ],
 )  # fmt: skip
 def test_the_line_of_a_key_or_of_the_table_it_is_missing_from(place, line):
-    assert Section.of_text(LINES, "x").error(place, "").line == line
+    assert Source.of_toml(LINES, "x").error(place, "").line == line
 
 
 def test_documented_example_is_a_machine():
@@ -426,7 +426,7 @@ def test_names_may_be_listed():
     names = "login,c7"
     core = 1
     """
-    assert parser.parse(text).node_names == ("login", "g08", "g09", "c7")
+    assert systems.parse(text).node_names == ("login", "g08", "g09", "c7")
 
 
 def test_a_node_that_is_not_there_is_answered_with_those_that_are():

@@ -7,7 +7,7 @@ import shlex
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from cpsched.simulation.settings import Settings, option_of
+from cpsched.simulation.settings import Settings
 from cpsched.study.study import AXES, near
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def study_text(study: Mapping[str, Any]) -> str:
     }
     lines = [
         *_pairs({key: study[key] for key in ("title", "question") if study[key]}),
-        *_pairs({"seeds": list(study["seeds"]), "jitter": study["jitter"]}),
+        *_pairs({"repeat": list(study["seeds"]), "jitter": study["jitter"]}),
         *_pairs({key: study[key] for key in ("by_group", "measure_from") if study.get(key)}),
         *(line for workload in workloads for line in _workload(workload, predictors)),
         *_section("predictors", predictors),
@@ -75,7 +75,7 @@ def simulate_line(about: Mapping[str, Any]) -> str | None:
         if arguments.get(name) is not None:
             parts += [f"--{name}", str(arguments[name])]
     for key, usual in _USUAL.items():
-        value, option = settings.get(key, usual), option_of(key)
+        value, option = settings.get(key, usual), f"--{key.replace('_', '-')}"
         if value is False:
             parts.append(option.replace("--", "--no-", 1))
         elif value != usual:
@@ -118,7 +118,8 @@ def _workload(workload: Mapping[str, Any], predictors: Mapping[str, str]) -> lis
             content["seeded"] = True
     else:
         content["file"] = source["path"]
-        content |= {key: source[key] for key in ("format", "skip_bad_lines") if source[key]}
+        content |= {"input_format": source["format"]} if source["format"] else {}
+        content |= {"skip_bad_lines": True} if source["skip_bad_lines"] else {}
     content["systems"] = list(workload["systems"])
     if len(workload["predictors"]) < len(predictors):
         content["predictors"] = [of["label"] for of in workload["predictors"]]

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from cpsched.errors import ConfigError
 from cpsched.slurm.dispatch.policy import ABSENT
 from cpsched.slurm.dispatch.values import LIST
-from cpsched.systems.nodes_parser import MAX_NODES
 from cpsched.util import slurm_quantities as quantities
 from cpsched.util.node_lists import expand
+from cpsched.util.types import MAX_NODES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -49,18 +49,6 @@ _SAME = {
     "AccountingStorageEnforce": {"0": "none", "1": "associations", "2": "limits"},
     "PriorityFlags": {"depth_oblivious": "NO_FAIR_TREE"},
 }
-#: Bounds of words of SchedulerParameters (slurm.conf(5) of 25.11), outside of which Slurm
-#: keeps the default.
-_RANGES = {
-    "bf_interval": (1, 10_800),
-    "bf_job_part_count_reserve": (0, 100_000),
-    "bf_max_job_start": (0, 10_000),
-    "bf_max_time": (1, 3_600),
-    "bf_min_age_reserve": (0, 2_592_000),
-    "bf_window": (1, 43_200),
-    "bf_yield_interval": (1, 10**7),
-    "bf_yield_sleep": (1, 10**7),
-}
 #: Digits at the beginning of a text, which is what ``atoi`` reads.
 _DIGITS = re.compile(r"\s*([+-]?[0-9]+)(.*)")
 
@@ -157,24 +145,16 @@ def _as_slurm_reads(
         imported.notes.append(
             f"{value.key}={value.text} is {match[1]}: Slurm reads the digits alone"
         )
-    number = int(match[1])
-    if not _is_within(parameter, number):
+    number = str(int(match[1]))
+    try:
+        parameter.kind.read(number)
+    except ValueError:
         imported.notes.append(
             f"{value.key}={value.text} is out of bounds: Slurm keeps its default,"
             f" {parameter.default}"
         )
         return None
-    return replace(value, text=str(number))
-
-
-def _is_within(parameter: Parameter, number: int) -> bool:
-    """Return whether Slurm takes a number, which is -1 where that switches something off."""
-    try:
-        parameter.kind.read(str(number))
-    except ValueError:
-        return False
-    least, largest = _RANGES.get(parameter.name, (number, number))
-    return least <= number <= largest or number == -1
+    return replace(value, text=number)
 
 
 def _read(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cpsched.slurm.dispatch.values import (
     FLAG,
+    LARGEST,
     TIME,
     WEIGHTS,
     WORDS,
@@ -51,11 +52,16 @@ class Parameter(NamedTuple):
 
 
 def _scheduler(
-    name: str, default: int | bool, meaning: str, *, least: int = 0, upper: int | None = None
+    name: str,
+    default: int | bool,
+    meaning: str,
+    *,
+    least: int = 0,
+    upper: int = LARGEST,
+    off: int | None = None,
 ) -> Parameter:
-    if isinstance(default, bool):
-        return Parameter(name, FLAG, default, meaning, scheduler=True)
-    kind = count(least) if upper is None else count(least, upper)
+    """Return a word of SchedulerParameters with its bounds of slurm.conf(5), and what is off."""
+    kind = FLAG if isinstance(default, bool) else count(least, upper, off)
     return Parameter(name, kind, default, meaning, scheduler=True)
 
 
@@ -126,27 +132,39 @@ _ALL = (
     _scheduler("batch_sched_delay", 3, "seconds that scheduling of a batch job may be put off"),
     _scheduler("bf_busy_nodes", False, "backfill prefers nodes that are in use"),
     _scheduler("bf_continue", False, "a backfill pass continues after it has released its locks"),
-    _scheduler("bf_interval", 30, "seconds between backfill passes", least=-1, upper=10800),
-    _scheduler("bf_job_part_count_reserve", 0, "jobs of a partition that get reservations"),
+    _scheduler("bf_interval", 30, "seconds between backfill passes", least=1, upper=10800, off=-1),
+    _scheduler(
+        "bf_job_part_count_reserve", 0, "jobs of a partition that get reservations", upper=100_000
+    ),
     _scheduler("bf_licenses", False, "backfill plans with licences"),
     _scheduler("bf_max_job_array_resv", 20, "tasks of an array that get reservations", upper=1000),
     _scheduler("bf_max_job_assoc", 0, "jobs of an association that a pass considers; 0: all"),
     _scheduler("bf_max_job_part", 0, "jobs of a partition that a pass considers; 0: all"),
-    _scheduler("bf_max_job_start", 0, "jobs that a pass starts; 0: any number"),
+    _scheduler("bf_max_job_start", 0, "jobs that a pass starts; 0: any number", upper=10_000),
     _scheduler("bf_max_job_test", 500, "jobs that a pass considers", least=1, upper=10**6),
     _scheduler("bf_max_job_user", 0, "jobs of a user that a pass considers; 0: all"),
     _scheduler("bf_max_job_user_part", 0, "jobs of a user in one partition; 0: all"),
-    _scheduler("bf_max_time", 0, "seconds that a pass may take; 0: bf_interval"),
-    _scheduler("bf_min_age_reserve", 0, "seconds a job waits before it gets a reservation"),
+    _scheduler("bf_max_time", 0, "seconds that a pass may take; 0: bf_interval", upper=3600),
+    _scheduler(
+        "bf_min_age_reserve", 0, "seconds a job waits before it gets a reservation", upper=2_592_000
+    ),
     _scheduler("bf_min_prio_reserve", 0, "priority that a job needs to get a reservation"),
     _scheduler("bf_one_resv_per_job", False, "one reservation for a job in several partitions"),
     _scheduler("bf_resolution", 60, "seconds to which backfill rounds times", least=1, upper=3600),
-    _scheduler("bf_window", 1440, "minutes into the future that backfill plans", least=1),
+    _scheduler(
+        "bf_window", 1440, "minutes into the future that backfill plans", least=1, upper=43_200
+    ),
     _scheduler(
         "bf_window_linear", 0, "seconds by which spans of ends taken together grow; 0: double"
     ),
-    _scheduler("bf_yield_interval", 2_000_000, "microseconds between two breaks of a pass"),
-    _scheduler("bf_yield_sleep", 500_000, "microseconds of a break"),
+    _scheduler(
+        "bf_yield_interval",
+        2_000_000,
+        "microseconds between two breaks of a pass",
+        least=1,
+        upper=10**7,
+    ),
+    _scheduler("bf_yield_sleep", 500_000, "microseconds of a break", least=1, upper=10**7),
     _scheduler("default_queue_depth", 100, "jobs that a quick main pass considers"),
     _scheduler("defer", False, "no attempt to start a job when it is submitted"),
     _scheduler("defer_batch", False, "the same for batch jobs"),
@@ -157,7 +175,7 @@ _ALL = (
     _scheduler("preempt_strict_order", False, "jobs of the lowest priority are preempted first"),
     _scheduler("preempt_youngest_first", False, "the youngest jobs are preempted first"),
     _scheduler("reduce_completing_frag", False, "CompleteWait counts for partitions alone"),
-    _scheduler("sched_interval", 60, "seconds between two main passes over all jobs", least=-1),
+    _scheduler("sched_interval", 60, "seconds between two main passes over all jobs", off=-1),
     _scheduler("sched_max_job_start", 0, "jobs that a main pass starts; 0: any number"),
     _scheduler("sched_min_interval", 2, "microseconds between two main passes"),
 )

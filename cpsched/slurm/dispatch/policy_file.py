@@ -7,19 +7,20 @@ It is TOML; keys are spelled as slurm.conf and sacctmgr spell them
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from cpsched.errors import did_you_mean
+from cpsched.errors import ConfigError, did_you_mean
 from cpsched.slurm.dispatch.parameters import PARAMETERS
-from cpsched.slurm.dispatch.policy import ABSENT, TABLES, PolicyKey, PolicyTable, SlurmPolicy
+from cpsched.slurm.dispatch.policy import ABSENT, TABLES, PolicyTable, SlurmPolicy
 from cpsched.slurm.dispatch.values import LIST, ValueType, toml, toml_table
 from cpsched.util.documents import read_text
-from cpsched.util.toml_section import Section
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from cpsched.util.models import Model
 
 #: The tables of parameters, and whether these are words of ``SchedulerParameters``.
 _OF_PARAMETERS = {"slurm": False, "SchedulerParameters": True}
@@ -37,22 +38,22 @@ def parse(text: str, *, where: str = "policy") -> SlurmPolicy:
         If it is not TOML, a key is unknown, a value is invalid, or a name is not there; names file,
         line and key.
     """
-    top = Section.of_text(text, where)
-    top.expect(*_OF_PARAMETERS, "licenses", *(table.name for table in TABLES))
-    parameters: dict[str, Any] = {}
-    for title, scheduler in _OF_PARAMETERS.items():
-        section = top.table(title)
-        known = {name: own for name, own in PARAMETERS.items() if own.scheduler == scheduler}
-        section.expect(*known)
-        parameters |= {name: _value(section, name, known[name].kind) for name in section.names()}
-    licenses = top.table("licenses")
-    policy = SlurmPolicy(
-        parameters=parameters,
-        licenses={name: licenses.needed_count(name) for name in licenses.names()},
-        **{table.within: _entries(top, table) for table in TABLES},
-    )
-    for key, message in problems(policy):
-        raise top.error(key, message)
+    from cpsched.util.models import Source
+
+    source = Source.of_toml(text, where)
+    with source.blamed():
+        file = source.read(_file_model())
+        policy = SlurmPolicy(
+            parameters={
+                name: getattr(getattr(file, title), name)
+                for title in _OF_PARAMETERS
+                for name in source.content.get(title, ())
+            },
+            licenses=file.licenses,
+            **{table.within: _entries(table, getattr(file, table.name)) for table in TABLES},
+        )
+        for key, message in problems(policy):
+            raise ConfigError(message, key=key)
     return policy
 
 
@@ -68,34 +69,74 @@ def load(path: str | Path) -> SlurmPolicy:
     return parse(read_text(Path(path)), where=str(path))
 
 
-def _value(section: Section, key: str, kind: ValueType) -> Any:
-    """Return the value of a key."""
-    text = ",".join(section.texts(key)) if kind is LIST else section.scalar(key)
+@cache
+def _file_model() -> Any:
+    """Return the model of a policy file; made here, because listing dispatchers reads none."""
+    from pydantic import create_model
+
+    from cpsched.util.models import Count, Model, Must, entries_of
+
+    tables: dict[str, Any] = {
+        title: (
+            _table_model(
+                title,
+                {
+                    name: (own.kind, False)
+                    for name, own in PARAMETERS.items()
+                    if own.scheduler == scheduler
+                },
+            ),
+            None,
+        )
+        for title, scheduler in _OF_PARAMETERS.items()
+    }
+    for table in TABLES:
+        entry = _table_model(table.name, {key.name: (key.kind, key.needed) for key in table.keys})
+        entries: Any = tuple[entry, ...]  # type: ignore[valid-type]
+        tables[table.name] = (Annotated[entries, *entries_of(table.name)], ())
+    tables["licenses"] = (Annotated[dict[str, Count], Must("a table")], {})
+    return create_model("PolicyFile", __base__=Model, **tables)
+
+
+def _table_model(name: str, keys: Mapping[str, tuple[ValueType, bool]]) -> Any:
+    """Return the model of a table, by the types of its keys and whether they must be there."""
+    from pydantic import AfterValidator, create_model
+
+    from cpsched.util.models import Model, Scalar, Texts
+
+    fields: dict[str, Any] = {}
+    for key, (kind, needed) in keys.items():
+        text: Any = Texts if kind is LIST else Scalar
+        value = Annotated[text, AfterValidator(partial(_read, kind))]
+        fields[key] = (value, ... if needed else None)
+    return create_model(name, __base__=Model, **fields)
+
+
+def _read(kind: ValueType, value: str | tuple[str, ...]) -> Any:
+    """Return what a text, or a list of them, stands for."""
+    text = value if isinstance(value, str) else ",".join(value)
     try:
         return kind.read(text)
     except ValueError as error:
-        raise section.error(key, f"is {text!r}, {error}") from None
+        raise ConfigError(f"is {text!r}, {error}") from None
 
 
-def _entries(top: Section, table: PolicyTable) -> Any:
+def _entries(table: PolicyTable, entries: Iterable[Model]) -> Any:
     """Return the entries of a table, by name if they have one."""
-    entries = []
-    for section in top.tables(table.name):
-        section.expect(*(key.name for key in table.keys))
 
-        def value(key: PolicyKey, section: Section = section) -> Any:
-            there = key.needed or key.name in section
-            return _value(section, key.name, key.kind) if there else ABSENT
+    def make(entry: Model) -> Any:
+        return table.make(
+            lambda key: getattr(entry, key.name) if key.name in entry.model_fields_set else ABSENT
+        )
 
-        entries.append(table.make(value))
-    return tuple(entries) if table.within == "associations" else _by_name(top, table.name, entries)
-
-
-def _by_name(top: Section, table: str, things: Iterable[Any]) -> dict[str, Any]:
+    made = [make(entry) for entry in entries]
+    if table.within == "associations":
+        return tuple(made)
     named: dict[str, Any] = {}
-    for number, thing in enumerate(things, start=1):
+    for number, thing in enumerate(made, start=1):
         if thing.name in named:
-            raise top.error(f"{table}[{number}]", f"there is another {table} {thing.name!r}")
+            reason = f"there is another {table.name} {thing.name!r}"
+            raise ConfigError(reason, key=f"{table.name}[{number}]")
         named[thing.name] = thing
     return named
 

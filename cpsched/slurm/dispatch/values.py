@@ -30,7 +30,8 @@ from cpsched.util.slurm_quantities import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-_MOST = 2**62
+#: The largest number of a type without an upper bound.
+LARGEST = 2**62
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 #: Further words of policy files and of their changes; nothing is yes, as a word alone is.
 _FLAGS = {"on": True, "": True, "off": False}
@@ -64,14 +65,22 @@ class ValueType(NamedTuple):
     choices: tuple[str, ...] = ()
 
 
-def count(least: int = 0, largest: int = _MOST) -> ValueType:
-    """Return the kind of whole numbers within bounds, of which UNLIMITED is the largest."""
+def count(least: int = 0, largest: int = LARGEST, off: int | None = None) -> ValueType:
+    """
+    Return the type of whole numbers within bounds, of which UNLIMITED is the largest.
+
+    Parameters
+    ----------
+    off
+        A number out of these bounds that switches something off.
+    """
 
     def read(text: str) -> int:
         value = min(INFINITE, largest) if is_endless(text) else number(text)
-        if not least <= value <= largest:
-            top = "on" if largest == _MOST else f"to {largest}"
-            raise ValueError(f"must be a whole number from {least} {top}")
+        if not least <= value <= largest and value != off:
+            top = "on" if largest == LARGEST else f"to {largest}"
+            other = "" if off is None else f", or {off}"
+            raise ValueError(f"must be a whole number from {least} {top}{other}")
         return value
 
     return ValueType("count", read)

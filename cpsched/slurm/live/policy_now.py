@@ -47,7 +47,7 @@ def up_to_date(dispatcher: str, backend: Scontrol) -> Iterator[tuple[str, str]]:
     if not isinstance(build("dispatchers", dispatcher), Slurm):
         yield dispatcher, ""
         return
-    options = dict(spec.options)
+    options = spec.values
     accounts = backend.accounts()
     if "policy" in options:
         policy, remark = _with_usage(Path(options["policy"]), accounts.get("sshare", ""))
@@ -56,8 +56,7 @@ def up_to_date(dispatcher: str, backend: Scontrol) -> Iterator[tuple[str, str]]:
     with tempfile.TemporaryDirectory(prefix="cpsched-") as folder:
         path = Path(folder) / "policy.toml"
         path.write_text(policy_file.to_toml(policy), encoding="utf-8")
-        options["policy"] = str(path)
-        yield str(Spec(spec.name, tuple(sorted(options.items())))), remark
+        yield str(spec.with_options({"policy": str(path)})), remark
 
 
 def _of_controller(shown: dict[str, str], accounts: dict[str, str]) -> tuple[SlurmPolicy, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +13,11 @@ from cpsched.study.bench.log_windows import LogWindow, find_logs, write_window
 from cpsched.study.bench.logset import QUICK, LogSet, content_of
 from cpsched.study.results import collect
 from cpsched.study.study import LabelledSpec, as_label, file_label
-from cpsched.study.study_file import labelled_spec, parse_study
+from cpsched.study.study_file import parse_study
+from cpsched.study.study_models import labelled_spec
 from cpsched.util.atomic_files import replacing, subfolder
 from cpsched.util.documents import json_text, read_json, read_text
+from cpsched.util.models import Source
 from cpsched.util.versions import versions
 
 if TYPE_CHECKING:
@@ -196,7 +198,7 @@ class Bench:
         content = content_of(track, self.logset, list(self.windows), entries)
         if not content["workloads"]:
             return None
-        return parse_study(content, folder / "bench")
+        return parse_study(Source(str(folder / "bench"), content))
 
     def _describe(self, folder: Path) -> None:
         description = {
@@ -291,7 +293,7 @@ def notes(description: Mapping[str, Any]) -> list[str]:
 def reopened(folder: Path) -> Bench:
     """Return the bench of a folder, as it was carried out."""
     description = about(folder)
-    logset = replace(LogSet.load(description["set"]), seeds=description["seeds"])
+    logset = LogSet.load(description["set"]).model_copy(update={"seeds": description["seeds"]})
     by_name = {log.name: log for log in logset.logs}
     return Bench(
         logset=logset,

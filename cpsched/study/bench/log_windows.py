@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
+from pydantic import Field
 
 from cpsched.errors import ConfigError, RunError
 from cpsched.logs import read as read_log
@@ -14,19 +15,17 @@ from cpsched.logs import write as write_log
 from cpsched.logs.text import opened
 from cpsched.study.inputs import Generated
 from cpsched.util.atomic_files import replacing
+from cpsched.util.models import Flag, Model, Must, Text, list_of
 from cpsched.util.resources import path as shipped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from pathlib import Path
-
-    from cpsched.util.toml_section import Section
 
 _BLOCK = 1 << 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BenchLog:
+class BenchLog(Model):
     """
     A log of a set.
 
@@ -49,31 +48,16 @@ class BenchLog:
         Whether settings of dispatchers that come with cpsched were chosen on other jobs of it.
     """
 
-    name: str
-    system: str
+    name: Text
+    system: Text
     file: str = ""
     sha256: str = ""
     source: str = ""
-    rows: tuple[int, int] | None = None
+    rows: Annotated[tuple[int, int], *list_of("two whole numbers: [0, 2000]")] | None = None
     bundled: str = ""
     generator: str = ""
-    options: Mapping[str, Any] = field(default_factory=dict)
-    tuned: bool = False
-
-    @classmethod
-    def of(cls, section: Section) -> BenchLog:
-        """Read an entry of a set."""
-        section.expect(*cls.__dataclass_fields__)
-        rows = section.counts("rows") if "rows" in section else ()
-        return cls(
-            **{key: section.text(key, "") for key in ("file", "sha256", "source", "bundled")},
-            name=section.text("name"),
-            system=section.text("system"),
-            generator=section.text("generator", ""),
-            rows=(rows[0], rows[1]) if rows else None,
-            options=section.plain("options") if "options" in section else {},
-            tuned=section.flag("tuned"),
-        )
+    options: Annotated[dict[str, Any], Must("a table")] = Field(default_factory=dict)
+    tuned: Flag = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

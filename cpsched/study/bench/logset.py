@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field, model_validator
 
 from cpsched.errors import UnknownNameError
 from cpsched.study.bench.log_windows import BenchLog
 from cpsched.util.documents import read_text
-from cpsched.util.toml_section import Section
+from cpsched.util.models import Count, Model, Must, Source, Text, Texts, entries_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,8 +21,6 @@ _SETS = Path(__file__).with_name("sets")
 NEWEST = "v2"
 #: What is run unless tracks are named: what is known of runtimes.
 KNOWLEDGE = ("requested", "predicted", "true")
-_TRACK_KEYS = ("title", "predictors", "logs", "run", "dispatchers", "allocator")
-_KEYS = ("title", "seeds", "jitter", "dispatchers", "tracks", "logs")
 #: Repetitions of a bench that is only to try an entry.
 QUICK = 2
 #: Of all dispatchers of a track unless it says otherwise, so that only the order of jobs differs.
@@ -30,8 +29,10 @@ ALLOCATOR = "first-fit"
 OWN = "own"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Track:
+_Specs = Annotated[dict[str, Text], Must("a table of specifications by their labels")]
+
+
+class Track(Model):
     """
     A comparison of a set.
 
@@ -48,17 +49,16 @@ class Track:
         Of the dispatchers that name none; ``own``: each has its own.
     """
 
-    name: str
-    title: str
-    predictors: Mapping[str, str]
-    dispatchers: Mapping[str, str]
-    logs: tuple[str, ...]
-    run: Mapping[str, Any]
-    allocator: str
+    name: Text
+    title: Text
+    predictors: _Specs
+    dispatchers: _Specs
+    logs: Texts = ()
+    run: Annotated[dict[str, Any], Must("a table")] = Field(default_factory=dict)
+    allocator: Text = ALLOCATOR
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogSet:
+class LogSet(Model):
     """
     A set of logs and tracks, which never changes under its version.
 
@@ -68,12 +68,25 @@ class LogSet:
         How often each run is repeated: every submit is delayed by up to ``jitter`` seconds.
     """
 
-    version: str
-    title: str
-    seeds: int
-    jitter: int
-    logs: tuple[BenchLog, ...]
-    tracks: Mapping[str, Track]
+    version: Text
+    title: Text
+    seeds: Count
+    jitter: Count
+    logs: Annotated[tuple[BenchLog, ...], *entries_of("logs")]
+    tracks: Annotated[dict[str, Track], Must("a table of tracks")]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _shared(cls, content: dict[str, Any]) -> dict[str, Any]:
+        """Give tracks their names, and the dispatchers of the set unless they have their own."""
+        content = dict(content)
+        shared = content.pop("dispatchers")
+        tracks = content["tracks"].items()
+        return content | {
+            "tracks": {
+                name: {"name": name, "dispatchers": shared, **track} for name, track in tracks
+            }
+        }
 
     @classmethod
     def load(cls, version: str = NEWEST) -> LogSet:
@@ -89,17 +102,9 @@ class LogSet:
         if version not in known:
             raise UnknownNameError("set", version, known)
         path = _SETS / f"{version}.toml"
-        top = Section.of_text(read_text(path), str(path))
-        top.expect(*_KEYS)
-        dispatchers, tracks = top.plain("dispatchers"), top.table("tracks")
-        return cls(
-            version=version,
-            title=top.text("title"),
-            seeds=top.needed_count("seeds"),
-            jitter=top.needed_count("jitter"),
-            logs=tuple(map(BenchLog.of, top.tables("logs"))),
-            tracks={name: _track(name, tracks.table(name), dispatchers) for name in tracks.names()},
-        )
+        source = Source.of_toml(read_text(path), str(path))
+        with source.blamed():
+            return cls.model_validate({"version": version, **source.content})
 
     def names(self, track: Track) -> tuple[str, ...]:
         """Return the names of the logs of a track."""
@@ -117,20 +122,6 @@ class LogSet:
         if name not in self.tracks:
             raise UnknownNameError("track", name, list(self.tracks))
         return self.tracks[name]
-
-
-def _track(name: str, section: Section, dispatchers: Mapping[str, str]) -> Track:
-    section.expect(*_TRACK_KEYS)
-    own = "dispatchers" in section
-    return Track(
-        name=name,
-        title=section.text("title"),
-        predictors=section.plain("predictors"),
-        dispatchers=section.plain("dispatchers") if own else dispatchers,
-        logs=section.texts("logs"),
-        run=section.plain("run") if "run" in section else {},
-        allocator=section.text("allocator", ALLOCATOR),
-    )
 
 
 def content_of(
@@ -152,7 +143,7 @@ def content_of(
         "title": f"{of.title}, {track.name}: {track.title}",
         "dispatchers": {**track.dispatchers, **entries["dispatchers"]},
         "predictors": {**track.predictors, **entries["predictors"]},
-        "seeds": of.seeds,
+        "repeat": of.seeds,
         "jitter": of.jitter,
         "run": dict(track.run),
         "baseline": {"dispatcher": base, "predictor": next(iter(track.predictors))},

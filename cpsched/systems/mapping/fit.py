@@ -20,9 +20,8 @@ from cpsched.systems.mapping.limits import (
     fill_requested_time,
     resolve_queues,
 )
-from cpsched.systems.mapping.malleable import bound_units, set_malleable, set_restarts
+from cpsched.systems.mapping.malleable import NONE, bound_units, set_malleable, set_restarts
 from cpsched.systems.mapping.requests import align, keep_in_one_group, pooled, to_units
-from cpsched.systems.mapping.settings import NONE
 from cpsched.util.types import UNBOUNDED
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ class Fitted:
     rejected
         Row and reason of every job that can never run here, in row order. These jobs are in
         ``workload`` all the same.
-    enforce_limits
+    enforce_time_limits
         Whether jobs that ask for more time than their queue allows are among these.
     restarts, malleable
         What was said of jobs that may be restarted, and of those that may change size.
@@ -65,7 +64,7 @@ class Fitted:
     eligible_class: IntArray
     eligible: BoolArray
     rejected: tuple[tuple[int, str], ...]
-    enforce_limits: bool = True
+    enforce_time_limits: bool = True
     restarts: str = NONE
     malleable: str = NONE
 
@@ -74,7 +73,7 @@ def fit(
     workload: Workload,
     system: System,
     *,
-    enforce_limits: bool = True,
+    enforce_time_limits: bool = True,
     restarts: str = NONE,
     malleable: str = NONE,
 ) -> Fitted:
@@ -87,7 +86,7 @@ def fit(
         As in the log.
     system
         The machine; its ``log`` says how to interpret processors, memory, queues and constraints.
-    enforce_limits
+    enforce_time_limits
         Whether a job that asks for more time than its queue allows is rejected.
     restarts
         Which jobs may be restarted, see
@@ -120,7 +119,7 @@ def fit(
     set_restarts(draft, restarts)
     resolve_queues(draft)
     fill_requested_time(draft)
-    choose_queues(draft, enforce_limits=enforce_limits)
+    choose_queues(draft, enforce_time_limits=enforce_time_limits)
     draft.classes = classes = classify(draft.workload, system)
     draft.reject(classes.rejected)
     draft.change(exclusive=classes.exclusive)
@@ -142,7 +141,7 @@ def fit(
         eligible_class=classes.of_job,
         eligible=classes.nodes,
         rejected=tuple(sorted(draft.rejected.items())),
-        enforce_limits=enforce_limits,
+        enforce_time_limits=enforce_time_limits,
         restarts=restarts,
         malleable=malleable,
     )
@@ -195,7 +194,7 @@ def append(fitted: Fitted, job: Workload, submit: int) -> Fitted:
             nodes_max=np.array([UNBOUNDED]),
             per_node=np.zeros_like(job.per_node),
         )
-    fitted_job = fit(job, fitted.system, enforce_limits=fitted.enforce_limits)
+    fitted_job = fit(job, fitted.system, enforce_time_limits=fitted.enforce_time_limits)
     if fitted_job.rejected:
         raise InfeasibleRequestError(str(job.job_id[0]), fitted_job.rejected[0][1])
     known = np.flatnonzero(fitted.workload.submit <= submit)

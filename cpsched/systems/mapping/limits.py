@@ -106,7 +106,7 @@ def fill_requested_time(draft: Draft) -> None:
     )
 
 
-def choose_queues(draft: Draft, *, enforce_limits: bool) -> None:
+def choose_queues(draft: Draft, *, enforce_time_limits: bool) -> None:
     """
     Keep each job in those of its queues alone that take it, by their time limits and users.
 
@@ -121,7 +121,8 @@ def choose_queues(draft: Draft, *, enforce_limits: bool) -> None:
             continue
         rows = np.flatnonzero(workload.queue.codes == code)
         reasons = [
-            _refusals(workload, queue, rows, enforce_limits=enforce_limits) for queue in queues
+            _refusals(workload, queue, rows, enforce_time_limits=enforce_time_limits)
+            for queue in queues
         ]
         for row in {row for excluded in reasons for row in excluded}:
             taking = [
@@ -140,11 +141,11 @@ def choose_queues(draft: Draft, *, enforce_limits: bool) -> None:
 
 
 def _refusals(
-    workload: Workload, queue: Queue, rows: IntArray, *, enforce_limits: bool
+    workload: Workload, queue: Queue, rows: IntArray, *, enforce_time_limits: bool
 ) -> dict[int, str]:
     """Return the rows that a queue's time limit or list of users keeps out, and why."""
     reasons: dict[int, str] = {}
-    if queue.max_time is not None and enforce_limits:
+    if queue.max_time is not None and enforce_time_limits:
         for row in rows[workload.requested_time[rows] > queue.max_time].tolist():
             reasons[row] = (
                 f"requested {workload.requested_time[row]} s, queue {queue.name} allows"

@@ -9,7 +9,6 @@ import numpy as np
 from cpsched.model.speedup import MILLION
 from cpsched.model.workload import RESIZE_COST
 from cpsched.systems.mapping.feasibility import max_units
-from cpsched.systems.mapping.settings import KINDS, NONE, MalleableOptions, RestartOptions
 from cpsched.util.types import UNBOUNDED, JobType, Split
 
 if TYPE_CHECKING:
@@ -17,6 +16,8 @@ if TYPE_CHECKING:
     from cpsched.systems.mapping.draft import Draft
     from cpsched.util.types import BoolArray
 
+#: The setting that leaves jobs as the log has them.
+NONE = "none"
 #: Of the draw of each setting, so that neither tells of the other.
 _RESTARTS_SEED, _MALLEABLE_SEED = 0, 1
 
@@ -25,6 +26,8 @@ def set_restarts(draft: Draft, text: str) -> None:
     """Let jobs be restarted as a setting says; ``none``: as in the log."""
     if text == NONE:
         return
+    from cpsched.systems.mapping.settings import RestartOptions
+
     options = RestartOptions.parse(text)
     chosen = _drawn(draft, _RESTARTS_SEED, options.share)
     draft.change(
@@ -54,16 +57,19 @@ def set_malleable(draft: Draft, text: str) -> None:
             }
         )
         return
+    from cpsched.systems.mapping.settings import MalleableOptions
+
     options = MalleableOptions.parse(text)
+    kind = JobType[options.kind.upper()]
     chosen = _drawn(draft, _MALLEABLE_SEED, options.share) & _is_plain(workload)
     # In whole millionths: 0.1 * 30 is a little more than 3.
     least, largest = round(options.least * MILLION), round(options.most * MILLION)
     fewest = np.where(chosen, np.maximum(-(-least * units // MILLION), 1), units)
     units_max = np.where(chosen, np.minimum(largest * units // MILLION, UNBOUNDED), units)
-    evolving = chosen & (KINDS[options.kind] is JobType.EVOLVING)
+    evolving = chosen & (kind is JobType.EVOLVING)
     own_node = chosen & (workload.nodes_min == units) & (workload.nodes_max == units)
     draft.change(
-        job_type=np.where(chosen, KINDS[options.kind], JobType.RIGID),
+        job_type=np.where(chosen, kind, JobType.RIGID),
         units_min=fewest,
         units_max=units_max,
         nodes_min=np.where(own_node, fewest, workload.nodes_min),

@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import tomllib
 from dataclasses import asdict
 from datetime import date
 
@@ -19,6 +18,7 @@ from cpsched.report.html.make import make_report, make_summary
 from cpsched.report.html.reproduce import simulate_line, study_text
 from cpsched.study import carry_out, load_run, load_study, save_run
 from cpsched.study.study_file import parse_study
+from cpsched.util.models import Source
 
 pytestmark = pytest.mark.slow
 
@@ -31,7 +31,7 @@ STUDY = """\
 title = "two \\"rules\\""
 question = "which?"
 systems = ["four.toml"]
-seeds = [0, 3]
+repeat = [0, 3]
 jitter = 5
 [[workloads]]
 name = "few"
@@ -203,7 +203,7 @@ def test_the_study_can_be_carried_out_again(study):
     file = study.with_name("study.toml")
     # Files are named with their folder, and the study is beside it.
     beside = file.parent.with_name("study.toml")
-    assert parse_study(tomllib.loads(again), beside) == load_study(file)
+    assert parse_study(Source.of_toml(again, str(beside))) == load_study(file)
 
 
 #: Seeds that are the generator's, a workload's own dispatchers, a runtime model; and each workload
@@ -213,7 +213,7 @@ GENERATED = (
         title = "co-allocation"
         systems = ["esp-1024"]
         dispatchers = ["fifo", "easy"]
-        seeds = 2
+        repeat = 2
         [[workloads]]
         name = "esp"
         generator = "esp"
@@ -247,10 +247,10 @@ GENERATED = (
 
 @pytest.mark.parametrize(("text", "workloads"), [(GENERATED[0], 1), (GENERATED[1], 2 * 2 + 2)])
 def test_a_study_of_generated_workloads_comes_back(text, workloads, tmp_path):
-    study = parse_study(tomllib.loads(text), tmp_path / "study.toml")
+    study = parse_study(Source.of_toml(text, str(tmp_path / "study.toml")))
     assert len(study.workloads) == workloads
     again = study_text(json.loads(json.dumps(asdict(study))))
-    assert parse_study(tomllib.loads(again), tmp_path / "study.toml") == study
+    assert parse_study(Source.of_toml(again, str(tmp_path / "study.toml"))) == study
 
 
 def test_a_command_line_is_quoted():
@@ -260,7 +260,7 @@ def test_a_command_line_is_quoted():
         "dispatcher": "easy",
         "predictor": "requested",
         "arguments": {"source": source, "machine": "x", "first": 3, "formats": ["accasim"]},
-        "settings": {"overrun": "extend", "enforce_limits": False, "seed": 0},
+        "settings": {"overrun": "extend", "enforce_time_limits": False, "seed": 0},
     }
     assert simulate_line(about) == (
         "cpsched simulate '/a b;c.swf' --system x -d easy -p requested --input-format swf"

@@ -184,7 +184,7 @@ def test_any_parameters_and_limits_read_back_equal(parameters, limits):
         ('"NO_FAIR_TREE,MAX_TRES"', '"FAIR"', "'FAIR' must be one of: ACCRUE_ALWAYS"),
         ('"CPU=1000,GRES/gpu=3000"', '"CPU"', "'CPU' is not a weight"),
         ("PriorityFavorSmall = true", "PriorityFavorSmall = 7", "must be yes or no"),
-        ("bf_window = 2880", "bf_window = 0", "must be a whole number from 1 on"),
+        ("bf_window = 2880", "bf_window = 0", "must be a whole number from 1 to 43200"),
         ("matlab = 10", "matlab = 0", "matlab: is 0"),
         ('GrpTRES = "cpu=100,mem=2T"', 'GrpTRES = "cpu"', "'cpu' is not an amount"),
         ('GrpTRES = "gres/gpu=4"', 'GrpTRES = "cpu=x"', "'cpu=x' is not an amount"),

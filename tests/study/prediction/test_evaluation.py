@@ -206,7 +206,7 @@ KTH = {
 def test_known_figures_of_kth_sp2(spec, shared):
     """The figures measured before anything was built; as they were printed, within 1 %."""
     path = shared / "traces" / "KTH-SP2-1996-2.1-cln.swf.gz"
-    fitted = fit(logs.read(path), systems.load("kth-sp2"), enforce_limits=False)
+    fitted = fit(logs.read(path), systems.load("kth-sp2"), enforce_time_limits=False)
     accuracy = evaluate(fitted, starts_of(fitted), spec).overall
     error, log_error, close, under = KTH[spec]
     assert accuracy.mean_error_s / 60 == pytest.approx(error, rel=0.002)

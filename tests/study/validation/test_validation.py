@@ -20,6 +20,7 @@ from cpsched.study.validation.downtime import as_csv, downtime_sentence, downtim
 from cpsched.study.validation.errors import compare_starts
 from cpsched.study.validation.files import statement, write_files
 from cpsched.study.validation.validate import validate
+from cpsched.util.models import Source
 from cpsched.util.types import MISSING
 
 SYSTEM = site(4)
@@ -145,7 +146,7 @@ def study(folder):
         "dispatchers": ["easy"],
         "workloads": [{"file": "log.parquet"}],
     }
-    return parse_study(content, folder / "study.toml")
+    return parse_study(Source(str(folder / "study.toml"), content))
 
 
 def test_the_lag_of_a_controller_is_part_of_each_start(folder):
