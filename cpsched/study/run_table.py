@@ -8,19 +8,11 @@ from pydantic import ValidationInfo, field_validator
 
 from cpsched.simulation.settings import SPECIFICATIONS, Settings
 from cpsched.systems.mapping.malleable import NONE
-from cpsched.systems.mapping.settings import MalleableOptions, RestartOptions
 from cpsched.util.model_files import checked
 from cpsched.util.models import Flag, Model, Must, Seconds, Text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
-
-#: The models of settings of the form ``KEY=VALUE,...``.
-_OPTIONS: Mapping[str, type[RestartOptions | MalleableOptions]] = {
-    "restarts": RestartOptions,
-    "malleable": MalleableOptions,
-}
 
 
 class RunTable(Model):
@@ -37,7 +29,7 @@ class RunTable(Model):
     runtime_model: Text = Settings.runtime_model
     outages: Text = Settings.outages
 
-    @field_validator(*_OPTIONS, *SPECIFICATIONS)
+    @field_validator("restarts", "malleable", *SPECIFICATIONS)
     @classmethod
     def _check(cls, text: str, info: ValidationInfo) -> str:
         return checked_setting(str(info.field_name), text, (info.context or {})["folder"])
@@ -64,5 +56,8 @@ def checked_setting(name: str, text: str, folder: Path) -> str:
     if name in SPECIFICATIONS:
         return checked(SPECIFICATIONS[name], text, folder)
     if text != NONE:
-        _OPTIONS[name].parse(text)
+        from cpsched.systems.mapping.settings import MalleableOptions, RestartOptions
+
+        options = RestartOptions if name == "restarts" else MalleableOptions
+        options.parse(text)
     return text
