@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 #: Of the layout of checkpoints; others are refused.
-FORMAT = 4
+FORMAT = 5
 #: Rows that are looked at together.
 _PIECE = 1 << 16
 

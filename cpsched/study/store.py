@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 #: The file that makes a folder a campaign.
 DESCRIPTION = "study.json"
 #: Of campaign folders and the names in them; a reader refuses others.
-FORMAT = 3
+FORMAT = 4
 #: Folders in it: none is followed where it is a link.
 _FOLDERS = ("runs", ".work", "failed", "damaged", "inputs", "policies", "tables", "figures")
 

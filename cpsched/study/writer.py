@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 #: When nodes were down; only if some were.
 OUTAGES = "outages.parquet"
 #: Of run folders and the names in them; a reader refuses others.
-FORMAT = 5
+FORMAT = 6
 
 
 def save_run(

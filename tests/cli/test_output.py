@@ -116,11 +116,11 @@ def test_a_run_is_called_by_what_differs(tmp_path):
 
     def titles(**more):
         return [
-            *run_titles(tasks_of(study_of_log(tmp_path / "log.swf", given | more, "test"))).values()
+            *run_titles(tasks_of(study_of_log(tmp_path / "log.swf", given | more, str))).values()
         ]
 
     assert titles() == ["easy-wsept", "fifo"]
-    assert titles(seeds=2, dispatchers=["easy-wsept"], predictors=["actual", "requested"]) == [
+    assert titles(repeat=2, dispatchers=["easy-wsept"], predictors=["actual", "requested"]) == [
         f"easy-wsept, {predictor}, repetition {seed}"
         for seed in (1, 2) for predictor in ("actual", "requested")
     ]  # fmt: skip

@@ -326,10 +326,10 @@ def test_files_that_contradict_each_other_are_found(simulated, tmp_path, edit, s
     [
         ("run.json", '{"a":', "it is not JSON (line 1, column 6: Expecting value)"),
         ("run.json", "[]", "it is not a JSON object ({...})"),
-        ("run.json", '{"format": 5}', "'settings' is missing in it"),
+        ("run.json", '{"format": 6}', "'settings' is missing in it"),
         (
             "run.json",
-            '{"format": 5, "settings": {"overrun": "x"}}',
+            '{"format": 6, "settings": {"overrun": "x"}}',
             "settings.overrun: is 'x', must be one of: kill, extend",
         ),
         ("system.json", "{}", "'nodes' is missing in it"),
