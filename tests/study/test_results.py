@@ -160,7 +160,7 @@ def test_files_say_the_same_in_every_format(made):
 def test_a_seed_that_moves_nothing_is_a_repetition_too(place, read):
     """Also where no description says so."""
     text = (place / "study.toml").read_text()
-    carry_out(read(text.replace("seeds = 3", "seeds = [0, 1]")), place / "still")
+    carry_out(read(text.replace("repeat = 3", "repeat = [0, 1]")), place / "still")
     (place / "still" / "study.json").unlink()
     runs = load_results(place / "still").repetitions.values()
     assert {len(of) for of in runs} == {2}
@@ -198,7 +198,7 @@ def test_runs_of_different_studies_are_not_averaged(made, place, study):
 def test_a_run_repeated_is_no_second_measurement(place, read):
     """Three seeds that move nothing: one pair, and no interval that would make it sure."""
     text = (place / "study.toml").read_text()
-    still = read(text.replace("seeds = 3", "seeds = 3\njitter = 0"))
+    still = read(text.replace("repeat = 3", "repeat = 3\njitter = 0"))
     carry_out(still, place / "still")
     rows = [row for row in compared(load_results(place / "still")) if row.compared]
     assert {row.pairs for row in rows} == {1}

@@ -267,7 +267,7 @@ def test_no_run_and_other_formats_are_refused(simulated, tmp_path):
     save_run(simulated, tmp_path / "r")
     mark = tmp_path / "r" / "run.json"
     mark.write_text(json.dumps({**json.loads(mark.read_text()), "format": 99}))
-    with pytest.raises(RunError, match="format is 99, this cpsched reads 5"):
+    with pytest.raises(RunError, match="format is 99, this cpsched reads 6"):
         load_run(tmp_path / "r")
 
 
