@@ -60,10 +60,10 @@ import sys
 from pathlib import Path
 from cpsched.study import load_study
 from cpsched.study.inputs import prepare
-from cpsched.study.task import tasks_of
+from cpsched.study.run_spec import run_specs
 from cpsched.study import save_run
 from cpsched.simulation.simulate import simulate
-for task in tasks_of(load_study(sys.argv[1])):
+for task in run_specs(load_study(sys.argv[1])):
     run = simulate(
         prepare(task.made_of), dispatcher=task.dispatcher, predictor=task.predictor,
         settings=task.settings,

@@ -37,7 +37,7 @@ from cpsched.report.figures.style import canvas, colour, plain, save, styled
 from cpsched.simulation.simulate import Checkpoint, simulate
 from cpsched.study import load_study
 from cpsched.study.inputs import prepare
-from cpsched.study.task import tasks_of
+from cpsched.study.run_spec import run_specs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -82,7 +82,7 @@ def read(path: Path) -> Rows:
 
 def make(study: str, path: Path, only: str) -> None:
     """Make the runs that have no rows, those named ``only...`` first to last."""
-    for task in tasks_of(load_study(study)):
+    for task in run_specs(load_study(study)):
         record = task.record()
         log, run = record["workload"], f"{record['dispatcher']}-{record['predictor']}"
         if not run.startswith(only) or run in read(path)[log]:

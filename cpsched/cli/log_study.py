@@ -61,9 +61,9 @@ def say_what_is_assumed(study: Study) -> None:
     from cpsched.cli.progress import reading
     from cpsched.study.inputs import prepare
     from cpsched.study.policies import assumed_of
-    from cpsched.study.task import tasks_of
+    from cpsched.study.run_spec import run_specs
 
-    first = tasks_of(study)[0]
+    first = run_specs(study)[0]
     with reading(study.workloads[0].label):
         fitted = prepare(first.made_of)
     for line in assumed_of(fitted, first.dispatcher):
@@ -75,9 +75,9 @@ def say_what_is_not_followed(study: Study) -> None:
     from cpsched.cli.progress import reading
     from cpsched.study.inputs import prepare
     from cpsched.study.policies import assumed_of
-    from cpsched.study.task import tasks_of
+    from cpsched.study.run_spec import run_specs
 
-    first = {task.labels[:3]: task for task in reversed(tasks_of(study))}
+    first = {task.labels[:3]: task for task in reversed(run_specs(study))}
     lines: dict[str, None] = {}
     for labels, task in reversed(first.items()):
         with reading(str(dict(labels)["workload"])):

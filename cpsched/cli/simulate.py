@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from cpsched.simulation.observers import RunObserver
     from cpsched.simulation.simulate import Checkpoint
     from cpsched.study.campaign import CampaignOutcome
-    from cpsched.study.task import RunTask
+    from cpsched.study.run_spec import RunSpec
     from cpsched.systems.mapping import Fitted
 
 _OBSERVE = "An observer of the run, NAME:KEY=VALUE,... (cpsched list observers)."
@@ -78,11 +78,11 @@ def command(
     from cpsched.report import load_results
     from cpsched.study import carry_out
     from cpsched.study.inputs import prepare
-    from cpsched.study.task import tasks_of
+    from cpsched.study.run_spec import run_specs
 
     formats = _formats(export or [], out)
     study = study_of_log(workload, runs, once=["systems"], repeat=[seed])
-    tasks = tasks_of(study)
+    tasks = run_specs(study)
     kept = None if checkpoint is None else _checkpoint(checkpoint, checkpoint_interval, len(tasks))
     # Kept by this process, which runs the simulations.
     with reading(workload):
@@ -130,7 +130,7 @@ def _folder(out: Path | None) -> Iterator[Path]:
 
 @contextmanager
 def _observed(
-    specs: Sequence[str], tasks: Sequence[RunTask], fitted: Fitted, *, overwrite: bool, saved: bool
+    specs: Sequence[str], tasks: Sequence[RunSpec], fitted: Fitted, *, overwrite: bool, saved: bool
 ) -> Iterator[tuple[RunObserver, ...]]:
     """
     Give the observers of a run, opened.
@@ -185,7 +185,7 @@ def _checkpoint(file: Path, interval: float, runs: int) -> Checkpoint:
     return Checkpoint(file, interval)
 
 
-def _refuse_unfit(tasks: Sequence[RunTask], fitted: Fitted) -> None:
+def _refuse_unfit(tasks: Sequence[RunSpec], fitted: Fitted) -> None:
     """Refuse dispatchers that do not fit the machine, before anything is simulated."""
     from cpsched.util.spec import build
 
@@ -208,7 +208,7 @@ def _formats(names: Sequence[str], out: Path | None) -> list[str]:
 
 def _print(
     table: ResultsTable,
-    tasks: Sequence[RunTask],
+    tasks: Sequence[RunSpec],
     fitted: Fitted,
     out: Path | None,
     *,

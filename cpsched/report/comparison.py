@@ -30,9 +30,9 @@ from cpsched.study.inputs import prepare
 from cpsched.study.policies import assumed_of, following
 from cpsched.study.reader import SavedRun, load_run
 from cpsched.study.results import collect
+from cpsched.study.run_spec import run_specs
 from cpsched.study.store import Store
 from cpsched.study.study import Baseline, as_label
-from cpsched.study.task import tasks_of
 from cpsched.study.writer import save_run
 from cpsched.util.atomic_files import replacing, subfolder
 from cpsched.util.words import brief, counted
@@ -250,7 +250,7 @@ def what_if(
     base = _study(log, [system], given, settings, folder, _only_parameter_of)
     texts = [changes] if isinstance(changes, str) else changes
     study = scenarios.what_if(base, scenarios.scenarios(base, texts), folder)
-    for line in assumed_of(prepare(tasks_of(study)[0].made_of), own):
+    for line in assumed_of(prepare(run_specs(study)[0].made_of), own):
         warnings.warn(line, stacklevel=2)
     return _carried_out(study, folder, jobs, passing=passing)
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from cpsched.study.executor import LOCAL, executor_of
 from cpsched.study.folder import read_mark
+from cpsched.study.run_spec import run_specs, run_titles
 from cpsched.study.store import Failure, Store
-from cpsched.study.task import run_titles, tasks_of
 from cpsched.study.worker import RunTarget, work_on
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from cpsched.simulation.observers import Observer
     from cpsched.simulation.simulate import Checkpoint
+    from cpsched.study.run_spec import RunSpec
     from cpsched.study.study import Study
-    from cpsched.study.task import RunTask
     from cpsched.study.worker import RunOutcome, Watch
 
 
@@ -124,7 +124,7 @@ def carry_out(
     if executor is None and jobs > 1:
         executor = LOCAL
     elsewhere = None if executor is None else executor_of(executor, jobs)
-    tasks = tasks_of(study)
+    tasks = run_specs(study)
     store = Store(Path(folder).absolute())
     with store.locked():
         finished = store.finished(tasks)
@@ -185,7 +185,7 @@ def _has(run: Path, formats: Sequence[str]) -> bool:
 
 
 def _failures(
-    store: Store, missing: list[RunTask], ended: Iterator[RunOutcome], display: Display | None
+    store: Store, missing: list[RunSpec], ended: Iterator[RunOutcome], display: Display | None
 ) -> list[Failure]:
     """Record the outcome of the runs; return those that failed."""
     by_name = {task.name: task for task in missing}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from cpsched.study.task import RunTask
+    from cpsched.study.run_spec import RunSpec
 
 #: Deaths of workers that a run outlives: what kills them is known from the study's folder.
 _DEATHS = 1_000_000
@@ -53,7 +53,7 @@ class DaskCluster:
         self._workers = workers
 
     def run(
-        self, tasks: Sequence[RunTask], carry: Callable[[RunTask], RunOutcome], folder: Path
+        self, tasks: Sequence[RunSpec], carry: Callable[[RunSpec], RunOutcome], folder: Path
     ) -> Iterator[RunOutcome]:
         """
         Yield the outcome of each run as it ends; cancel the rest if that is stopped.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from cpsched.study.task import RunTask
+    from cpsched.study.run_spec import RunSpec
 
 #: Processes of this machine, in joblib's words.
 LOCAL = "loky"
@@ -34,7 +34,7 @@ class Executor(Protocol):
     """Carries out runs outside this process."""
 
     def run(
-        self, tasks: Sequence[RunTask], carry: Callable[[RunTask], RunOutcome], folder: Path
+        self, tasks: Sequence[RunSpec], carry: Callable[[RunSpec], RunOutcome], folder: Path
     ) -> Iterator[RunOutcome]:
         """Yield the outcome of each run, whose ``carry`` writes it into the study's folder."""
         ...
@@ -101,7 +101,7 @@ class JoblibBackend:
             self._options = {"inner_max_num_threads": 1, **own}
 
     def run(
-        self, tasks: Sequence[RunTask], carry: Callable[[RunTask], RunOutcome], folder: Path
+        self, tasks: Sequence[RunSpec], carry: Callable[[RunSpec], RunOutcome], folder: Path
     ) -> Iterator[RunOutcome]:
         """
         Yield the outcome of each run, even if processes are killed.
@@ -124,9 +124,9 @@ class JoblibBackend:
 
     def _until_killed(
         self,
-        left: dict[str, RunTask],
+        left: dict[str, RunSpec],
         names: Sequence[str],
-        carry: Callable[[RunTask], RunOutcome],
+        carry: Callable[[RunSpec], RunOutcome],
     ) -> Iterator[RunOutcome]:
         """Yield the outcomes of runs, removing them from ``left``, until a process is killed."""
         from joblib import Parallel, delayed, parallel_config

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.study.inputs import jobs_of, second_of
 from cpsched.study.policies import edited_policy, follows_policy, needs_policy
+from cpsched.study.run_spec import run_specs
 from cpsched.study.store import Store
 from cpsched.study.study import Baseline, Study, as_label
 from cpsched.study.study_models import labelled_spec
-from cpsched.study.task import tasks_of
 from cpsched.util import registry
 from cpsched.util.atomic_files import replacing, subfolder
 from cpsched.util.spec import Spec, canonical, expand, files_of, options_of
@@ -62,7 +62,7 @@ def scenarios(study: Study, texts: Iterable[str]) -> list[Scenario]:
     """
 
     def second(date: str) -> int:
-        jobs = jobs_of(tasks_of(study)[0].made_of)
+        jobs = jobs_of(run_specs(study)[0].made_of)
         moment = second_of(jobs, "", date)
         assert moment is not None
         return moment
@@ -184,7 +184,7 @@ def what_if(study: Study, wanted: Sequence[Scenario], folder: Path) -> Study:
         by_group=True,
     )
     # Before anything is run: a log may lack what is to be changed.
-    for task in tasks_of(replace(made, seeds=made.seeds[:1])):
+    for task in run_specs(replace(made, seeds=made.seeds[:1])):
         jobs_of(task.made_of)
     return made
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from cpsched.study.task import RunTask
+    from cpsched.study.run_spec import RunSpec
 
 #: Where a task's output lies.
 _FOLDER = ".work/arrays"
@@ -69,7 +69,7 @@ class SlurmArrays:
         self._missed: list[Any] = []
 
     def run(
-        self, tasks: Sequence[RunTask], carry: Callable[[RunTask], RunOutcome], folder: Path
+        self, tasks: Sequence[RunSpec], carry: Callable[[RunSpec], RunOutcome], folder: Path
     ) -> Iterator[RunOutcome]:
         """
         Submit runs, and yield the outcome of each as it ends; cancel the rest if that is stopped.
@@ -139,7 +139,7 @@ class SlurmArrays:
         return executor
 
 
-def _outcome(job: Any, task: RunTask) -> RunOutcome:
+def _outcome(job: Any, task: RunSpec) -> RunOutcome:
     """Return what became of a run; of one whose job was killed, that."""
     try:
         done: RunOutcome = job.result()

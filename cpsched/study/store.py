@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from cpsched.study.run_spec import RunSpec
     from cpsched.study.study import Study
-    from cpsched.study.task import RunTask
 
 #: The file that makes a folder a campaign.
 DESCRIPTION = "study.json"
@@ -143,7 +143,7 @@ class Store:
             shutil.rmtree(left, ignore_errors=True)
         recover(self.runs)
 
-    def finished(self, tasks: Iterable[RunTask]) -> dict[str, Path]:
+    def finished(self, tasks: Iterable[RunSpec]) -> dict[str, Path]:
         """
         Return the folders of the existing runs, by key.
 
@@ -178,7 +178,7 @@ class Store:
         run.rename(target)
         self.damaged.append(target)
 
-    def describe(self, study: Study, tasks: Iterable[RunTask]) -> None:
+    def describe(self, study: Study, tasks: Iterable[RunSpec]) -> None:
         """Write what the study is and which runs belong to it."""
         content = {
             "format": FORMAT,
@@ -195,7 +195,7 @@ class Store:
         }
         write_json(self.folder / DESCRIPTION, content)
 
-    def fail(self, task: RunTask, error: str, trace: str | None) -> Failure:
+    def fail(self, task: RunSpec, error: str, trace: str | None) -> Failure:
         """Keep a run's error in a file."""
         subfolder(self.folder, self.failed.name)
         file = self.failed / f"{task.name}.json"
@@ -208,7 +208,7 @@ class Store:
         write_json(file, content)
         return Failure(name=task.name, error=error, file=file)
 
-    def succeed(self, task: RunTask) -> None:
+    def succeed(self, task: RunSpec) -> None:
         """Remove the record of an earlier failure."""
         (self.failed / f"{task.name}.json").unlink(missing_ok=True)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from cpsched.model.schedule import Schedule
     from cpsched.simulation.simulate import Checkpoint
-    from cpsched.study.task import RunTask
+    from cpsched.study.run_spec import RunSpec
 
 #: Makes the observers of a run: of its name, its number of jobs, and the Unix time of second 0.
 Watch: TypeAlias = Callable[[str, int, int | None], Sequence[Observer]]
@@ -74,7 +74,7 @@ class RunOutcome:
 
 
 def work_on(
-    task: RunTask,
+    task: RunSpec,
     target: RunTarget,
     watch: Watch | None,
     checkpoint: Checkpoint | None = None,
@@ -114,7 +114,7 @@ def _reason(error: BaseException) -> str:
 
 
 def _carried_out(
-    task: RunTask, target: RunTarget, watch: Watch | None, checkpoint: Checkpoint | None
+    task: RunSpec, target: RunTarget, watch: Watch | None, checkpoint: Checkpoint | None
 ) -> None:
     """Simulate, and put the run in its place."""
     folder = begin(target.work, task.key, target.campaign)
@@ -143,7 +143,7 @@ def _carried_out(
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _writer(name: str, task: RunTask) -> Callable[[Schedule, Path], object]:
+def _writer(name: str, task: RunSpec) -> Callable[[Schedule, Path], object]:
     """Return what writes a run's files of a format, named like its log."""
     write, log = registry.load("exports", name), task.made_of.source.name
     return lambda schedule, folder: write(schedule, folder, log.removesuffix(".gz"))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cpsched.study import load_study
-from cpsched.study.task import tasks_of
+from cpsched.study.run_spec import run_specs
 
 pytestmark = pytest.mark.slow
 
@@ -155,4 +155,4 @@ def test_the_studies_are_studies(file, tmp_path):
             log = (study.parent / workload["file"]).resolve()
             log.parent.mkdir(parents=True, exist_ok=True)
             log.touch()
-    assert tasks_of(load_study(study))
+    assert run_specs(load_study(study))

@@ -14,7 +14,7 @@ from cpsched.cli.heading import say
 from cpsched.cli.output import echo
 from cpsched.cli.progress import study_bars, working
 from cpsched.study.log_study import study_of_log
-from cpsched.study.task import run_titles, tasks_of
+from cpsched.study.run_spec import run_specs, run_titles
 
 
 def test_echo_keeps_line_ends(capsys):
@@ -116,7 +116,7 @@ def test_a_run_is_called_by_what_differs(tmp_path):
 
     def titles(**more):
         return [
-            *run_titles(tasks_of(study_of_log(tmp_path / "log.swf", given | more, str))).values()
+            *run_titles(run_specs(study_of_log(tmp_path / "log.swf", given | more, str))).values()
         ]
 
     assert titles() == ["easy-wsept", "fifo"]

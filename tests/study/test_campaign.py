@@ -30,8 +30,8 @@ from cpsched.study.prediction.replay import starts_of
 from cpsched.study.prediction.training import save as write_model
 from cpsched.study.prediction.training import train
 from cpsched.study.results import collect
+from cpsched.study.run_spec import run_specs
 from cpsched.study.store import Store
-from cpsched.study.task import tasks_of
 from cpsched.study.worker import RunTarget, work_on
 
 pytestmark = pytest.mark.slow
@@ -53,7 +53,7 @@ def test_a_run_is_named_by_all_that_determines_it(place, study, monkeypatch):
     """Log, part, machine, dispatcher, predictor, settings, seed, jitter, versions; not its path."""
 
     def names(of):
-        return {task.identity for task in tasks_of(of)}
+        return {task.identity for task in run_specs(of)}
 
     usual = names(study)
     assert usual == names(load_study(place / "study.toml"))
@@ -83,7 +83,7 @@ def test_the_same_run_twice_is_refused(place, study):
     """Under two names it would be one folder and two rows."""
     twin = replace(study.workloads[0], label="twin")
     with pytest.raises(ConfigError, match="few / four .* and twin / four .* are the same run"):
-        tasks_of(replace(study, workloads=(*study.workloads, twin)))
+        run_specs(replace(study, workloads=(*study.workloads, twin)))
 
 
 def test_processes_give_what_one_gives(place, study, made):
@@ -119,7 +119,7 @@ def test_a_failed_run_is_written_down_and_the_rest_go_on(place, study):
 def test_what_failed_is_tried_again(place, study):
     """And its error forgotten when it succeeds."""
     smaller = replace(study, dispatchers=study.dispatchers[:1], seeds=(0,), jitter=0)
-    Store(place / "out").fail(tasks_of(smaller)[0], "no reason", None)
+    Store(place / "out").fail(run_specs(smaller)[0], "no reason", None)
     assert carry_out(smaller, place / "out").failed == ()
     assert not list((place / "out" / "failed").iterdir())
 
@@ -129,11 +129,11 @@ def test_a_log_that_changes_under_the_campaign_is_an_error(place, study, monkeyp
     from cpsched.study import campaign
 
     def changing(of):
-        tasks = tasks_of(of)
+        tasks = run_specs(of)
         (place / "log.swf").write_text((place / "log.swf").read_text() + "\n")
         return tasks
 
-    monkeypatch.setattr(campaign, "tasks_of", changing)
+    monkeypatch.setattr(campaign, "run_specs", changing)
     single = replace(study, seeds=(9,))
     outcome = carry_out(single, place / "out")
     assert len(outcome.failed) == 4
@@ -390,7 +390,7 @@ def test_an_equal_run_is_not_replaced(place, study):
     """Its folder is never away, whoever else makes the same run: tables may be reading it."""
     single = replace(study, seeds=(1,))
     carry_out(single, place / "out")
-    task = tasks_of(single)[0]
+    task = run_specs(single)[0]
     folder = place / "out" / "runs" / task.name
     (place / "work").mkdir()
     where = RunTarget(runs=folder.parent, work=place / "work")
@@ -422,18 +422,18 @@ def test_a_model_file_is_a_predictor_of_a_study(place, read):
     bare = read(text + '[predictors]\nM = "sub/m,1.npz"\n')
     option = read(text + "[predictors]\nM = '" + spec + ',model="sub/m,1.npz"' + "'\n")
     assert bare.workloads[0].predictors == option.workloads[0].predictors
-    before = {task.identity for task in tasks_of(bare)}
+    before = {task.identity for task in run_specs(bare)}
     shutil.move(place / "sub" / "m,1.npz", place / "moved.npz")
     moved = read(text + '[predictors]\nM = "moved.npz"\n')
-    assert {task.identity for task in tasks_of(moved)} == before
+    assert {task.identity for task in run_specs(moved)} == before
     # One trained anew is another predictor, under the same specification.
     (place / "moved.npz").write_bytes(b"another")
-    assert {task.identity for task in tasks_of(moved)}.isdisjoint(before)
+    assert {task.identity for task in run_specs(moved)}.isdisjoint(before)
 
 
 def test_a_model_that_has_seen_the_jobs_is_named(place, read, capsys):
     """Also if they are submitted a second later; on the workload it knows, and on no other."""
-    fitted = prepare(tasks_of(read((place / "study.toml").read_text()))[0].made_of)
+    fitted = prepare(run_specs(read((place / "study.toml").read_text()))[0].made_of)
     spec = "gbm-log:trees=3,start=20,window=50"
     write_model(place / "m.npz", train(fitted, starts_of(fitted), spec), fitted, spec)
     jobs = [line.split() for line in (place / "log.swf").read_text().splitlines()[2:]]

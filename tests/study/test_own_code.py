@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from cpsched.study import LabelledSpec, carry_out
-from cpsched.study.task import tasks_of
+from cpsched.study.run_spec import run_specs
 from cpsched.study.worker import RunTarget, work_on
 
 pytestmark = pytest.mark.slow
@@ -77,7 +77,7 @@ def test_unknown_code_is_run_every_time(place, own):
 
 def test_a_worker_with_other_code_does_not_make_the_run(place, own):
     """A job array starts hours later: its run would be kept as one of the old code."""
-    (_, task) = tasks_of(own)
+    (_, task) = run_specs(own)
     (place / f"{_name(own)}_helper.py").write_text("SIGN = -1\n")
     _forget(_name(own))
     (place / "work").mkdir()

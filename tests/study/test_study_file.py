@@ -9,8 +9,8 @@ from cpsched.papers.generators.esp import ESP as ESP_GENERATOR
 from cpsched.papers.generators.esp import EspOptions
 from cpsched.study import Baseline, Generated, LabelledSpec, load_study, study_names
 from cpsched.study.inputs import prepare
+from cpsched.study.run_spec import run_specs
 from cpsched.study.study import as_label, log_name, system_label
-from cpsched.study.task import tasks_of
 
 TOP = 'systems = ["four.toml"]\ndispatchers = ["fifo", "easy"]\n'
 LOG = '[[workloads]]\nfile = "log.swf"\n'
@@ -21,7 +21,7 @@ def test_a_study_is_all_combinations(study):
     """Workloads x systems x seeds x dispatchers x predictors, in this order."""
     cases = [
         tuple(dict(task.labels)[key] for key in ("seed", "dispatcher", "predictor"))
-        for task in tasks_of(study)
+        for task in run_specs(study)
     ]
     assert cases == [
         (seed, dispatcher, predictor)
@@ -107,7 +107,7 @@ def test_everything_can_be_said(read):
     assert (first.first, first.start, first.end) == (100, "2011-01-02", 99)
     assert second.source.skip_bad_lines
     assert [p.label for p in second.predictors] == ["W"]
-    assert len(tasks_of(study)) == 2 * 2 * 2 + 2 * 2
+    assert len(run_specs(study)) == 2 * 2 * 2 + 2 * 2
     settings = study.settings
     assert (settings.overrun, settings.estimate_correction) == ("extend", "double")
     assert (settings.dispatch_interval, settings.enforce_time_limits) == (30, False)
@@ -140,7 +140,7 @@ def test_a_workload_may_name_its_dispatchers(read):
     )
     cases = [
         tuple(dict(task.labels)[key] for key in ("workload", "dispatcher"))
-        for task in tasks_of(study)
+        for task in run_specs(study)
     ]
     assert sorted(set(cases)) == [("a", "easy"), ("a", "fifo"), ("b", "easy")]
     assert len(cases) == 9
@@ -149,14 +149,14 @@ def test_a_workload_may_name_its_dispatchers(read):
 def test_a_seeded_workload_is_another_one_for_every_seed(read):
     """The generator's seed is the run's, and no submit is moved; a log beside it is jittered."""
     study = read('systems = ["esp-1024"]\ndispatchers = ["fifo"]\nrepeat = 2\n' + ESP)
-    first, second = tasks_of(study)
+    first, second = run_specs(study)
     assert [dict(task.made_of.source.options)["seed"] for task in (first, second)] == [1, 2]
     assert (first.made_of.jitter, first.made_of.seed) == (0, 0)
     submits = [prepare(task.made_of).workload.submit for task in (first, second)]
     assert submits[0].tolist() == ESP_GENERATOR.generate(EspOptions(seed=1)).submit.tolist()
     assert submits[0].tolist() != submits[1].tolist()
     mixed = read(TOP + "repeat = 2\n" + ESP + LOG)
-    assert [task.made_of.jitter for task in tasks_of(mixed)] == [0] * 4 + [5] * 4
+    assert [task.made_of.jitter for task in run_specs(mixed)] == [0] * 4 + [5] * 4
 
 
 SHARES = """
@@ -182,7 +182,7 @@ def test_workloads_are_run_under_each_setting(read):
         ("other, none, half", "none", "share=0.5"),
     ]
     # Runtime models come first; what is not varied is as the settings say.
-    tasks = tasks_of(read(TOP + SHARES + LOG + MODELS))
+    tasks = run_specs(read(TOP + SHARES + LOG + MODELS))
     models = [task.settings.runtime_model for task in tasks[:: len(tasks) // 2]]
     assert models == ["locality:alpha=0.1", "locality:alpha=0.2"]
     assert study.settings.runtime_model == "recorded"
@@ -202,10 +202,10 @@ def test_the_studies_of_co_allocation_are_those_of_the_papers():
     AUCSCHED: 8 methods on 5 workloads (A.2), 3 on 12 (A.3), 2 on 6 and the same on 5' and 6'
     (A.4), 2 on 9 (A.5), seven seeds.
     """
-    assert len(tasks_of(load_study("ipsched"))) == 7 * (6 + 2)
+    assert len(run_specs(load_study("ipsched"))) == 7 * (6 + 2)
     on_a_line, on_a_tree = load_study("aucsched"), load_study("aucsched-tree")
-    assert len(tasks_of(on_a_line)) == 7 * (8 * 5 + 3 * 12)
-    assert len(tasks_of(on_a_tree)) == 7 * 2 * (6 + 2 + 9)
+    assert len(run_specs(on_a_line)) == 7 * (8 * 5 + 3 * 12)
+    assert len(run_specs(on_a_tree)) == 7 * 2 * (6 + 2 + 9)
     for study in (on_a_line, on_a_tree):
         assert study.settings.runtime_model == "gpu-scaling"
         assert all(
@@ -217,7 +217,7 @@ def test_the_studies_of_co_allocation_are_those_of_the_papers():
 def test_the_study_of_the_thesis_has_42_runs():
     """14 dispatchers x W, D, R, as they are counted for Remediani (2017)."""
     study = load_study("remediani")
-    assert len(tasks_of(study)) == 42
+    assert len(run_specs(study)) == 42
     assert [c.label for c in study.dispatchers[:6]] == ["FIFO", "SJF", "LJF", "EBF", "PRB", "SDPRB"]
     assert {c.spec for c in study.workloads[0].predictors} == {
         "requested",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from cpsched.errors import ConfigError
 from cpsched.study import carry_out, load_run
 from cpsched.study.inputs import prepare, second_of
-from cpsched.study.task import tasks_of
+from cpsched.study.run_spec import run_specs
 from cpsched.study.validation.differences import StartDifference, differences
 from cpsched.study.validation.errors import Validation, compare_starts
 
@@ -123,7 +123,7 @@ def validate(
     validation = compare_starts(schedule, start=start, lag=None, reasons=reasons)
     others = replace(study, seeds=study.seeds[1:])
     moved = [load_run(path).schedule for path in (carried(others) if others.seeds else ())]
-    (task,) = tasks_of(as_recorded)
+    (task,) = run_specs(as_recorded)
 
     def explained(job: str, time: int) -> str:
         return explain(

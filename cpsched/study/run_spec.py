@@ -1,5 +1,5 @@
 """
-Runs as workers get them: everything that determines a run, and the folder name derived from it.
+What determines a run: the same for a study file, the command line and Python.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunTask:
+class RunSpec:
     """
-    One run.
+    All that determines a run, and the name of its folder derived from it.
 
     Attributes
     ----------
@@ -39,8 +39,12 @@ class RunTask:
         Of the run, see :func:`cpsched.simulation.identity.identity`.
     labels
         The names of its workload, system, dispatcher and predictor in tables; and its seed.
+    made_of
+        The log, the part of it, the system, the changes and the jitter.
     dispatcher, predictor
         Specifications.
+    settings
+        Rules of the simulation, with its seed.
     unknown
         What is not known of its code, a sentence each: then a run of its identity may be another.
     """
@@ -80,7 +84,7 @@ class RunTask:
         return {**dict(self.labels), "identity": self.identity, **self.made_of.record()}
 
 
-def tasks_of(study: Study) -> list[RunTask]:
+def run_specs(study: Study) -> list[RunSpec]:
     """
     Return the runs of a study, in its order.
 
@@ -91,7 +95,7 @@ def tasks_of(study: Study) -> list[RunTask]:
     """
     wanted = {(name, w.changes) for w in study.workloads for name in w.systems}
     machines = {variant: system_source(*variant) for variant in sorted(wanted)}
-    tasks: dict[str, RunTask] = {}
+    tasks: dict[str, RunSpec] = {}
     for workload in study.workloads:
         jobs = {item.name: getattr(workload, item.name) for item in fields(JobSelection)}
         log = None if workload.source.seeded else workload.source.pinned()
@@ -130,7 +134,7 @@ def tasks_of(study: Study) -> list[RunTask]:
     return list(tasks.values())
 
 
-def run_titles(tasks: Sequence[RunTask]) -> dict[str, str]:
+def run_titles(tasks: Sequence[RunSpec]) -> dict[str, str]:
     """
     Return what to call each run on a display, by name: ``easy-wsept, repetition 3``.
 
@@ -140,7 +144,7 @@ def run_titles(tasks: Sequence[RunTask]) -> dict[str, str]:
         key: len({dict(task.labels)[key] for task in tasks}) > 1 for key, _ in tasks[0].labels
     }
 
-    def title(task: RunTask) -> str:
+    def title(task: RunSpec) -> str:
         labels = {**dict(task.labels), "seed": f"repetition {task.settings.seed}"}
         order = ("dispatcher", "predictor", "workload", "system", "seed")
         return ", ".join(str(labels[key]) for key in order if different[key] or key == "dispatcher")
@@ -154,12 +158,12 @@ def _task(
     dispatcher: str,
     predictor: str,
     settings: Settings,
-) -> RunTask:
+) -> RunSpec:
     identity, unknown = identity_of(made_of, dispatcher, predictor, settings)
     specs = _short("dispatchers", dispatcher), _short("predictors", predictor)
     slug = plain(" ".join([*labels[:2], *specs, f"s{settings.seed}"]))
     names = ("workload", "system", "dispatcher", "predictor")
-    return RunTask(
+    return RunSpec(
         name=f"{slug}-{identity[:_DIGITS]}",
         identity=identity,
         labels=(*zip(names, labels, strict=True), ("seed", settings.seed)),
@@ -185,5 +189,5 @@ def _short(group: str, text: str) -> str:
     return str(spec.with_options(files))
 
 
-def _called(task: RunTask) -> str:
+def _called(task: RunSpec) -> str:
     return " / ".join(str(value) for _, value in task.labels)
