@@ -41,6 +41,6 @@ class CommandGroup(TyperGroup):
             option, context = getattr(error, "option_name", None), getattr(error, "ctx", None)
             if isinstance(option, str) and context is not None:
                 parameters = context.command.params
-                known = [name for one in parameters for name in (*one.opts, *one.secondary_opts)]
+                known = [name for item in parameters for name in (*item.opts, *item.secondary_opts)]
                 check_renamed(option, known)
             raise

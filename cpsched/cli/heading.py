@@ -85,21 +85,21 @@ def _not_jobs(rows: Mapping[str, int], of: int) -> Iterator[str]:
         )
 
 
-def _rejected(found: list[Rejection], jobs: int) -> Iterator[str]:
-    number = sum(one.jobs for one in found)
-    share = sum(one.share_of_core_time for one in found)
+def _rejected(rejections: list[Rejection], jobs: int) -> Iterator[str]:
+    number = sum(rejection.jobs for rejection in rejections)
+    share = sum(rejection.share_of_core_time for rejection in rejections)
     yield (
         f"rejected: {counted(number, 'job')} that can never run here, {_percent(number / jobs)} of"
         f" the jobs with {_percent(share)} of the core time"
         + ("; without them the cluster is less busy than it was" if share >= _MATTERS else "")
     )
-    for one in found[:_MOST]:
-        much = f"{counted(one.jobs, 'job')}, {_percent(one.share_of_core_time)} of the core time"
-        yield f"  {much}: {escaped(one.reason)} (job {escaped(one.job_id)})"
-        if one.remedy:
-            yield f"    to run them: {one.remedy}"
-    if len(found) > _MOST:
-        yield f"  and {sum(one.jobs for one in found[_MOST:]):,} more, for other reasons"
+    for rejection in rejections[:_MOST]:
+        much = f"{counted(rejection.jobs, 'job')}, {_percent(rejection.share_of_core_time)} of the core time"
+        yield f"  {much}: {escaped(rejection.reason)} (job {escaped(rejection.job_id)})"
+        if rejection.remedy:
+            yield f"    to run them: {rejection.remedy}"
+    if len(rejections) > _MOST:
+        yield f"  and {sum(rejection.jobs for rejection in rejections[_MOST:]):,} more, for other reasons"
 
 
 def _percent(share: float) -> str:

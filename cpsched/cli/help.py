@@ -18,12 +18,12 @@ _WORDS = {int: "N", float: "NUMBER", Path: "FILE", str: "TEXT"}
 def hide_rare(command: Any, *, show: bool) -> None:
     """Say in the help of a command that it is not all, or show all, in those below it, too."""
     below = [*getattr(command, "commands", {}).values()]
-    if rare := [one for one in (*command.params, *below) if one.hidden]:
+    if rare := [item for item in (*command.params, *below) if item.hidden]:
         command.epilog = None if show else f"{HELP_ALL} shows rare options and commands, too."
-    for one in rare:
-        one.hidden = not show
-    for one in below:
-        hide_rare(one, show=show)
+    for item in rare:
+        item.hidden = not show
+    for subcommand in below:
+        hide_rare(subcommand, show=show)
 
 
 def name_values(command: Any) -> None:

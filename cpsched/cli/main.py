@@ -123,14 +123,14 @@ def build(arguments: list[str]) -> Any:
     app.add_typer(log.group(generators), name="log", rich_help_panel=LOGS)
     for module in GROUPS:
         module.register(app)
-    whole: Any = typer.main.get_command(app)
+    command_line: Any = typer.main.get_command(app)
     if not {"-h", "--help", HELP_ALL} & {*arguments[:1]}:
         # Errors in a command line are printed as plain lines and not in a box; the help still has
         # panels.
-        whole.rich_markup_mode = None
-    hide_rare(whole, show=HELP_ALL in arguments)
-    name_values(whole)
-    return whole
+        command_line.rich_markup_mode = None
+    hide_rare(command_line, show=HELP_ALL in arguments)
+    name_values(command_line)
+    return command_line
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -346,7 +346,9 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """
     hints = get_type_hints(command, include_extras=True)
     own = inspect.signature(command).parameters
-    parameters = [option for name, one in own.items() for option in _options(one, hints[name])]
+    parameters = [
+        option for name, member in own.items() for option in _options(member, hints[name])
+    ]
 
     def run(**given: Any) -> None:
         command(**{name: _taken(name, hints[name], given) for name in own})
@@ -368,7 +370,7 @@ def _options(parameter: inspect.Parameter, kind: Any) -> list[inspect.Parameter]
         return [parameter.replace(annotation=kind, kind=inspect.Parameter.KEYWORD_ONLY)]
     hints = get_type_hints(kind, include_extras=True)
     members = inspect.signature(kind).parameters.values()
-    return [option for one in members for option in _options(one, hints[one.name])]
+    return [option for member in members for option in _options(member, hints[member.name])]
 
 
 def _taken(name: str, kind: Any, given: dict[str, Any]) -> Any:

@@ -85,10 +85,10 @@ def command(
 
 def _as_data(site: ImportedSite, touched: AffectedLog, written: list[Path]) -> dict[str, Any]:
     """Return what was read and what is not modelled as plain JSON types."""
-    whole = touched.total
-    told = bool(whole.jobs or touched.bad)
-    log = {"lines": whole.jobs, **_work(whole), "unreadable": touched.bad}
-    unknown = dict.fromkeys(("jobs", *_work(whole)))
+    total = touched.total
+    has_log = bool(total.jobs or touched.bad)
+    log = {"lines": total.jobs, **_work(total), "unreadable": touched.bad}
+    unknown = dict.fromkeys(("jobs", *_work(total)))
     return {
         "name": site.name,
         "files": [str(path) for path in written],
@@ -100,12 +100,12 @@ def _as_data(site: ImportedSite, touched: AffectedLog, written: list[Path]) -> d
             {
                 "name": gap.name,
                 "instead": gap.instead,
-                **({"jobs": gap.jobs, **_work(gap)} if told and gap.touches else unknown),
+                **({"jobs": gap.jobs, **_work(gap)} if has_log and gap.touches else unknown),
             }
             for gap in touched.gaps
         ],
         "notes": site.notes,
-        "log": log if told else None,
+        "log": log if has_log else None,
     }
 
 
@@ -119,7 +119,7 @@ def _read(site: ImportedSite) -> str:
 
     policy = site.policy
     groups = len(set(site.system.node_groups))
-    users = sum(1 for one in policy.associations if one.user)
+    users = sum(1 for association in policy.associations if association.user)
     things = [
         f"{counted(site.system.num_nodes, 'node')} in {counted(groups, 'group')}"
         f" ({totals(site.system)})",
@@ -159,13 +159,13 @@ def _share(gap: Gap, touched: AffectedLog, name: str) -> str:
 
 
 def _notes(site: ImportedSite, touched: AffectedLog) -> Iterator[str]:
-    whole = touched.total
-    if whole.jobs:
-        hours = f"{whole.core_seconds / 3600:,.0f} core-hours"
-        if whole.gpu_seconds:
-            hours += f" and {whole.gpu_seconds / 3600:,.0f} GPU-hours"
+    total = touched.total
+    if total.jobs:
+        hours = f"{total.core_seconds / 3600:,.0f} core-hours"
+        if total.gpu_seconds:
+            hours += f" and {total.gpu_seconds / 3600:,.0f} GPU-hours"
         dash = "; -: not shown by a log" if touched.gaps else ""
-        yield f"the log has {counted(whole.jobs, 'line')} of jobs and attempts with {hours}{dash}"
+        yield f"the log has {counted(total.jobs, 'line')} of jobs and attempts with {hours}{dash}"
     if touched.bad:
         yield f"{counted(touched.bad, 'line')} of the log cannot be read"
     yield from map(escaped, site.notes)

@@ -96,9 +96,9 @@ def command(
     if down and study.settings.outages == "none":
         table = escaped(str(out / "validation-outages.csv"))
         echo(f"{downtime_sentence(down)} Then: --outages table:file={table}")
-    for one in checked.differences:
-        echo(f"\n{escaped(one.title)}\n  simulation: {escaped(one.simulated)}")
-        echo(f"  record:     {escaped(one.recorded)}")
+    for difference in checked.differences:
+        echo(f"\n{escaped(difference.title)}\n  simulation: {escaped(difference.simulated)}")
+        echo(f"  record:     {escaped(difference.recorded)}")
     echo(f"\nFiles: {', '.join(escaped(str(path)) for path in files)}")
 
 
@@ -106,18 +106,18 @@ def _lines(checked: ValidationResult) -> Iterator[str]:
     from cpsched.report.outcomes import lines_of_run
     from cpsched.study.validation.files import statement
 
-    whole = checked.validation
-    starts = whole.overall.jobs
-    again = f" ({starts:,} attempts)" if starts > whole.jobs else ""
-    yield f"{counted(whole.jobs, 'job')}{again} with a recorded start"
-    for reason, number in whole.left_out.items():
+    validation = checked.validation
+    starts = validation.overall.jobs
+    again = f" ({starts:,} attempts)" if starts > validation.jobs else ""
+    yield f"{counted(validation.jobs, 'job')}{again} with a recorded start"
+    for reason, number in validation.left_out.items():
         yield f"left out: {counted(number, 'job')} {reason}"
     yield from lines_of_run(checked.summary)
     yield ""
-    yield from map(escaped, statement(whole, checked.repeats))
+    yield from map(escaped, statement(validation, checked.repeats))
     yield ""
-    yield _groups(whole)
-    there = Counter(kind for kind, _, _ in whole.groups)
+    yield _groups(validation)
+    there = Counter(kind for kind, _, _ in validation.groups)
     if cut := [f"{kind} ({of})" for kind, of in there.items() if of > _MOST]:
         yield f"Shown are the {_MOST} largest groups of {', '.join(cut)}; validation.json has all."
     yield ""

@@ -75,6 +75,6 @@ def _jobs_of(path: Path) -> int:
     """Return how many jobs a run says it has."""
     from cpsched.study.folder import read_mark
 
-    said = read_mark(path).get("workload")
-    number = said.get("jobs") if isinstance(said, dict) else None
+    workload = read_mark(path).get("workload")
+    number = workload.get("jobs") if isinstance(workload, dict) else None
     return number if isinstance(number, int) else 0

@@ -272,7 +272,7 @@ def _study(
     own.pop("seed", None)
     repeat = given["repeat"]
     own["repeat"] = repeat if isinstance(repeat, int) else list(repeat)
-    of = {**given, **own, "systems": [_machine_file(one, folder) for one in machines]}
+    of = {**given, **own, "systems": [_machine_file(machine, folder) for machine in machines]}
     return study_of_log(_log_file(log, folder), of, name_of)
 
 
