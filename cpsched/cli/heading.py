@@ -94,12 +94,16 @@ def _rejected(rejections: list[Rejection], jobs: int) -> Iterator[str]:
         + ("; without them the cluster is less busy than it was" if share >= _MATTERS else "")
     )
     for rejection in rejections[:_MOST]:
-        much = f"{counted(rejection.jobs, 'job')}, {_percent(rejection.share_of_core_time)} of the core time"
-        yield f"  {much}: {escaped(rejection.reason)} (job {escaped(rejection.job_id)})"
+        work = _percent(rejection.share_of_core_time)
+        yield (
+            f"  {counted(rejection.jobs, 'job')}, {work} of the core time:"
+            f" {escaped(rejection.reason)} (job {escaped(rejection.job_id)})"
+        )
         if rejection.remedy:
             yield f"    to run them: {rejection.remedy}"
     if len(rejections) > _MOST:
-        yield f"  and {sum(rejection.jobs for rejection in rejections[_MOST:]):,} more, for other reasons"
+        others = sum(rejection.jobs for rejection in rejections[_MOST:])
+        yield f"  and {others:,} more, for other reasons"
 
 
 def _percent(share: float) -> str:
