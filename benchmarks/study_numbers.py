@@ -37,7 +37,7 @@ Key = tuple[str, ...]
 #: What differs between equal runs, and what describes a number instead of being one.
 _OMITTED = {"timing.csv"}
 #: What only describes a number, or is a text.
-_NOT_NUMBERS = ("folder", "allocator", "unit", "verdict", "reproduced", "on_front")
+_NOT_NUMBERS = ("folder", "allocator", "unit", "verdict", "reproduced", "grade", "on_front")
 #: Numbers are equal to so many digits: sums may be made in another order.
 _DIGITS = 9
 

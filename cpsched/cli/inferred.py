@@ -124,12 +124,12 @@ def nearest(table: ResultsTable) -> str:
     rows = [row for row in table.record if row["kind"] == "all"]
     if not rows or misfit(runs[0]):
         return ""
-    if rows[0]["reproduced"] != "not":
+    if rows[0]["grade"] != "poor":
         return str(rows[0]["dispatcher"])
     errors = {}
     for name, path in {run.dispatcher: run.path for run in reversed(runs)}.items():
         schedule = load_run(path).schedule
         pairs = wait_pairs(schedule, schedule.workload.submit >= 0)
-        if len(pairs.rows) and (waits := pairs.errors()).grade != "not":
+        if len(pairs.rows) and (waits := pairs.errors()).grade != "poor":
             errors[name] = abs(waits.simulated - waits.recorded)
     return min(errors, key=lambda name: errors[name], default="")

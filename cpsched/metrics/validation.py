@@ -1,5 +1,5 @@
 """
-How closely simulated waits are those that a log recorded, in numbers and in a word.
+The agreement of simulated waits with those that a log recorded, in numbers and as a grade.
 
 ``cpsched validate`` and the answers of ``cpsched what-if`` have their verdict from here.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 WITHIN = (60, 600, 3600)
 #: Longest recorded wait of an immediate start, seconds: such waits are the controller's lag.
 AT_ONCE = 120
-#: Of waits that are reproduced closely, roughly: the share of the mean wait that the bias may be,
+#: Of good and of moderate agreement: the share of the mean wait that the bias may be,
 #: and the least rank correlation, or the least share of starts within ten minutes.
 _CLOSE, _ROUGH = (0.05, 0.9, 0.95), (0.2, 0.7, 0.8)
 #: A mean wait below this many seconds is compared with this value: a minute does not matter.
@@ -33,7 +33,7 @@ SHORTEST = 60.0
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitErrors:
     """
-    How closely the waits of some jobs are reproduced; seconds.
+    The agreement of simulated and recorded waits of some jobs; seconds.
 
     Attributes
     ----------
@@ -108,20 +108,20 @@ class WaitErrors:
     @property
     def grade(self) -> str:
         """
-        ``closely``, ``roughly`` or ``not``: by the bias, and by the order of jobs or starts.
+        ``good``, ``moderate`` or ``poor``: by the bias, and by the order of jobs or starts.
 
-        Of ``closely`` at most a twentieth of the jobs never start, of ``roughly`` a fifth.
+        With ``good`` at most a twentieth of the jobs never start, with ``moderate`` a fifth.
         """
         off = abs(self.bias) / max(self.recorded - self.held, SHORTEST)
         # If almost no job waits, there is no order to be reproduced.
         rank = 1.0 if self.rank is None else self.rank
         lost = self.missing / (self.jobs + self.missing)
-        for word, (bias, least, near) in (("closely", _CLOSE), ("roughly", _ROUGH)):
+        for word, (bias, least, near) in (("good", _CLOSE), ("moderate", _ROUGH)):
             if lost > 1 - near:
                 continue
             if off <= bias and (rank >= least or self.within[1] >= near):
                 return word
-        return "not"
+        return "poor"
 
 
 def _rank_correlation(first: IntArray, second: IntArray) -> float | None:
@@ -153,7 +153,7 @@ class WaitPairs(NamedTuple):
     missing: int = 0
 
     def errors(self, own: BoolArray | IntArray | None = None) -> WaitErrors:
-        """Return how closely the waits of some of the jobs are reproduced, or of all."""
+        """Return the agreement of the waits of some of the jobs, or of all."""
         rows, missing = (slice(None), self.missing) if own is None else (own, 0)
         return WaitErrors.of(self.recorded[rows], self.simulated[rows], self.held[rows], missing)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from cpsched.errors import RunError
 from cpsched.report import views
 from cpsched.util.atomic_files import write_all
-from cpsched.util.csv_cells import guarded
+from cpsched.util.csv_cells import csv_table
 from cpsched.util.words import visible
 
 if TYPE_CHECKING:
@@ -64,15 +62,10 @@ def write_tables(table: ResultsTable, folder: str | Path) -> list[Path]:
 
 
 def as_csv(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return rows as CSV: floats in full, an empty cell where nothing was measured."""
+    """Return rows as CSV; a column that a row lacks is empty there."""
     rows = list(rows)
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    columns = dict.fromkeys(name for row in rows for name in row)
-    writer.writerow(columns)
-    for row in rows:
-        writer.writerow([guarded(row.get(name)) for name in columns])
-    return out.getvalue()
+    names = dict.fromkeys(name for row in rows for name in row)
+    return csv_table({name: [row.get(name) for row in rows] for name in names})
 
 
 def document(template: str, title: str, cases: Iterable[tuple[str, Iterable[views.View]]]) -> str:

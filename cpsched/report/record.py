@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 _OFTEN = 0.05
 #: Most groups named.
 _MOST = 6
-#: The grade of each verdict of a validation, and what it means for a comparison.
-_GRADES = {
-    "closely": ("good", ""),
-    "roughly": ("moderate", " Take directions and large differences from it, not numbers."),
-    "not": ("poor", " The results are of the simulated system, not of the site."),
+#: What each grade of the agreement with recorded waits means for a comparison.
+_MEANINGS = {
+    "good": "",
+    "moderate": " Take directions and large differences from it, not numbers.",
+    "poor": " The results are of the simulated system, not of the site.",
 }
 
 
@@ -49,13 +49,13 @@ def validation_lines(table: ResultsTable, case: str) -> Iterator[str]:
         if table.study.by_group and run.record:
             yield "The log records no starts: the baseline cannot be validated."
         return
-    grade, meaning = _GRADES[row["reproduced"]]
+    grade = row["grade"]
     name = "The baseline" if table.study.by_group else escaped(table.name(run_of(row)))
-    yield f"{name} against recorded waits: {grade}. {_waits(row)}.{meaning}"
+    yield f"{name} against recorded waits: {grade}. {_waits(row)}.{_MEANINGS[grade]}"
     poor = [
         f"{row['kind']} {row['group']}"
         for row in table.record
-        if case_of(row) == case and row["kind"] != "all" and row["reproduced"] == "not"
+        if case_of(row) == case and row["kind"] != "all" and row["grade"] == "poor"
     ]
     if poor and grade != "poor":
         more = " and more" if len(poor) > _MOST else ""

@@ -23,8 +23,8 @@ def record(results: Results, workload: Workload | None = None) -> list[dict[str,
     """
     Return a row for all jobs and for each group of them; none where a log records no starts.
 
-    ``reproduced`` is what ``cpsched validate`` says of their waits: ``closely``, ``roughly``
-    or ``not`` (:mod:`cpsched.metrics.validation`). Waits are from submit to first start, and
+    ``grade`` is that of ``cpsched validate`` for their waits: ``good``, ``moderate`` or
+    ``poor`` (:mod:`cpsched.metrics.validation`). Waits are from submit to first start, and
     ``held_mean_s`` of them pass before a job may start. A ``workload`` that is at hand need not be
     read again.
     """
@@ -67,5 +67,5 @@ def _rows(
             "lag_s": waits.lag,
             "within_10_min": errors.within[1],
             "rank_correlation": errors.rank,
-            "reproduced": errors.grade,
+            "grade": errors.grade,
         }

@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 #: What begins a formula, or another cell, in some spreadsheet; also behind spaces and apostrophes.
 FORMULA = re.compile(r"[' ]*[=+\-@\t\r]")
@@ -30,6 +30,16 @@ def guarded(cell: Any) -> Any:
 def unguarded(cell: str) -> str:
     """Return the text of a cell of a file."""
     return cell[1:] if cell.startswith("'") and FORMULA.match(cell, 1) else cell
+
+
+def csv_table(columns: Mapping[str, Sequence[Any]]) -> str:
+    """
+    Return columns by name as CSV: floats in full, an empty cell for None.
+
+    Text that a spreadsheet would take for a formula is marked.
+    """
+    cells = ([name, *map(guarded, values)] for name, values in columns.items())
+    return csv_text(cells)
 
 
 def csv_text(columns: Iterable[Sequence[Any]]) -> str:

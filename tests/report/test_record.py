@@ -22,7 +22,7 @@ def table(grade, *groups, over=0.0, scenarios=True):
     """Return the results of one run: all jobs, and groups by kind, name and grade."""
     rows = [
         {"workload": "log", "system": "four", "dispatcher": "easy", "kind": kind, "group": name,
-         "predictor": "requested", "reproduced": verdict, "simulated_wait_mean_s": 450_000.0, "recorded_wait_mean_s": 900.0,
+         "predictor": "requested", "grade": verdict, "simulated_wait_mean_s": 450_000.0, "recorded_wait_mean_s": 900.0,
          "held_mean_s": 0.0, "lag_s": 0, "within_10_min": 0.4}
         for kind, name, verdict in (("all", "all", grade), *groups)
         if verdict
@@ -41,10 +41,10 @@ VALUES = (
 
 
 @pytest.mark.parametrize(("grade", "line"), [
-    ("closely", f"The baseline against recorded waits: good. {VALUES}"),
-    ("roughly", f"The baseline against recorded waits: moderate. {VALUES} Take directions and large"
+    ("good", f"The baseline against recorded waits: good. {VALUES}"),
+    ("moderate", f"The baseline against recorded waits: moderate. {VALUES} Take directions and large"
      " differences from it, not numbers."),
-    ("not", f"The baseline against recorded waits: poor. {VALUES} The results are of the simulated"
+    ("poor", f"The baseline against recorded waits: poor. {VALUES} The results are of the simulated"
      " system, not of the site."),
     ("", "The log records no starts: the baseline cannot be validated."),
 ])  # fmt: skip
@@ -53,7 +53,7 @@ def test_the_grade_stands_in_one_line(grade, line):
 
 
 def test_where_dispatchers_are_compared_the_baseline_is_named():
-    (line,) = validation_lines(table("closely", scenarios=False), "log on four")
+    (line,) = validation_lines(table("good", scenarios=False), "log on four")
     assert line.startswith("easy against recorded waits: good.")
 
 
@@ -69,17 +69,17 @@ def test_a_log_without_starts_is_no_matter_where_only_dispatchers_are_compared()
 
 def test_a_log_that_the_system_cannot_have_run_is_all_that_is_said():
     """Not that waits are alike, as if that were to be believed."""
-    (line,) = validation_lines(table("closely", over=0.2), "log on four")
+    (line,) = validation_lines(table("good", over=0.2), "log on four")
     assert line == misfit(run(over=0.2))
     assert "used 138 % of the cores on average, 292 % at the peak" in line
     assert misfit(run(over=0.049)) == ""
 
 
 def test_groups_with_a_poor_grade_are_named():
-    groups = ("queue", "8", "not"), ("user", "8", "closely"), ("QOS", "high", "not")
-    _, line = validation_lines(table("roughly", *groups), "log on four")
+    groups = ("queue", "8", "poor"), ("user", "8", "good"), ("QOS", "high", "poor")
+    _, line = validation_lines(table("moderate", *groups), "log on four")
     assert line == "Poor for: queue 8, QOS high."
-    assert len(list(validation_lines(table("not", *groups), "log on four"))) == 1
+    assert len(list(validation_lines(table("poor", *groups), "log on four"))) == 1
 
 
 def recorded(late):
@@ -98,17 +98,16 @@ def recorded(late):
 def test_the_statement_is_the_grade_of_validate_and_stands_once():
     """The same grade as of ``cpsched validate``, whose rule is the same function."""
     system = parse_system(SYSTEM, where="four.toml")
-    words = {"closely": "good", "roughly": "moderate", "not": "poor"}
-    for late, grade in ((0, "closely"), (4000, "roughly"), (90_000, "not")):
+    for late, grade in ((0, "good"), (4000, "moderate"), (90_000, "poor")):
         log = recorded(late)
         comparison = what_if(log, ["scale-load 0.5", "scale-load 0.9"], system=system)
         assert compare_starts(simulate(log, system).schedule, lag=None).overall.grade == grade
         record = comparison.table.record
         assert [row["kind"] for row in record] == ["all", "queue", "queue"]
-        assert {row["reproduced"] for row in record} == {grade}
+        assert {row["grade"] for row in record} == {grade}
         assert "recorded" not in comparison.finding
         shown = comparison._repr_html_()
-        assert shown.count(f"against recorded waits: {words[grade]}.") == 1
+        assert shown.count(f"against recorded waits: {grade}.") == 1
 
 
 def test_a_study_of_predictors_names_its_dispatcher():

@@ -52,10 +52,13 @@ def downtime_sentence(intervals: Sequence[tuple[int, int]]) -> str:
     )
 
 
-def as_csv(schedule: Schedule, intervals: Sequence[tuple[int, int]]) -> str:
-    """Return the intervals as a table of outages of all nodes (``--outages table:file=``)."""
-    lines = ["node,from,to"]
-    lines += [
-        f"{name},{start},{end}" for start, end in intervals for name in schedule.system.node_names
-    ]
-    return "\n".join(lines) + "\n"
+def outage_table(
+    schedule: Schedule, intervals: Sequence[tuple[int, int]]
+) -> dict[str, list[str | int]]:
+    """Return the intervals as columns of outages of all nodes (``--outages table:file=``)."""
+    names = schedule.system.node_names
+    return {
+        "node": [name for _ in intervals for name in names],
+        "from": [start for start, _ in intervals for _ in names],
+        "to": [end for _, end in intervals for _ in names],
+    }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
 from dataclasses import asdict
 from statistics import stdev
@@ -11,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.metrics.validation import SHORTEST
 from cpsched.metrics.waits import MEANING as WAIT_MEANING
-from cpsched.study.validation.downtime import as_csv, downtimes
+from cpsched.study.validation.downtime import downtimes, outage_table
 from cpsched.util.atomic_files import write_all
-from cpsched.util.csv_cells import guarded
+from cpsched.util.csv_cells import csv_table
 from cpsched.util.documents import json_text
 from cpsched.util.words import counted, duration, percent
 
@@ -33,7 +31,8 @@ def write_files(result: ValidationResult, folder: Path) -> list[Path]:
     If the machine was probably down, also ``validation-outages.csv``.
     """
     down = downtimes(result.schedule)
-    outages = {"validation-outages.csv": as_csv(result.schedule, down).encode()} if down else {}
+    table = csv_table(outage_table(result.schedule, down)).encode()
+    outages = {"validation-outages.csv": table} if down else {}
     validation, workload = result.validation, result.schedule.workload
     about: dict[str, Any] = {
         "schema": "cpsched.validation/3",
@@ -46,7 +45,7 @@ def write_files(result: ValidationResult, folder: Path) -> list[Path]:
         "differences": [difference._asdict() for difference in result.differences],
         "downtimes": down,
     }
-    jobs = {
+    columns = {
         "job_id": workload.job_id[validation.rows],
         "submit": workload.submit[validation.rows],
         "recorded_wait_s": validation.recorded,
@@ -54,16 +53,12 @@ def write_files(result: ValidationResult, folder: Path) -> list[Path]:
         "held_s": validation.held,
         "error_s": validation.error,
     }
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(jobs)
-    rows = zip(*(column.tolist() for column in jobs.values()), strict=True)
-    writer.writerows([map(guarded, row) for row in rows])
+    jobs = {name: column.tolist() for name, column in columns.items()}
     return write_all(
         folder,
         {
             "validation.json": (json_text(about, indent=1) + "\n").encode(),
-            "validation-jobs.csv": out.getvalue().encode(),
+            "validation-jobs.csv": csv_table(jobs).encode(),
             **outages,
         },
     )
@@ -74,11 +69,11 @@ _KINDS, _OFF = ("reason", "queue", "GPU", "account", "size"), 1.5
 _MOST_WARNED = 4
 #: What it means for what-ifs; the first {} is the smallest difference that says something.
 _ON_WHAT_IFS = {
-    "closely": "What-ifs: differences in mean wait larger than {} say something about this cluster;"
+    "good": "What-ifs: differences in mean wait larger than {} say something about this cluster;"
     " smaller ones are within what the model gets wrong.",
-    "roughly": "What-ifs: take directions and large differences (more than {1} in mean wait), not"
+    "moderate": "What-ifs: take directions and large differences (more than {1} in mean wait), not"
     " numbers.",
-    "not": "What-ifs: do not trust them yet. Check next, the most frequent causes first:"
+    "poor": "What-ifs: do not trust them yet. Check next, the most frequent causes first:"
     " nodes that were down (--outages), what cpsched slurm import lists as not modelled,"
     " the empty cluster at the beginning (a later --measure-from), parameters that have changed"
     " since, a longer log; the jobs that differ most show where it begins.",
@@ -87,7 +82,7 @@ _ON_WHAT_IFS = {
 
 def statement(validation: Validation, repeats: Sequence[WaitErrors] = ()) -> Iterator[str]:
     """
-    Yield sentences on how closely waits are reproduced, and what that means for what-ifs.
+    Yield sentences on the agreement with recorded waits, and what it means for what-ifs.
 
     Parameters
     ----------
@@ -95,11 +90,10 @@ def statement(validation: Validation, repeats: Sequence[WaitErrors] = ()) -> Ite
         The same of other simulations, with submits moved by some seconds.
     """
     errors = validation.overall
-    word = errors.grade
-    reproduced = "not reproduced" if word == "not" else f"{word} reproduced"
+    grade = errors.grade
     yield (
-        f"Waits are {reproduced}: {duration(errors.recorded)} on average as recorded,"
-        f" {duration(errors.simulated)} in the simulation ({_share(errors)})."
+        f"Agreement with recorded waits: {grade}. Mean wait simulated {duration(errors.simulated)},"
+        f" recorded {duration(errors.recorded)} ({_share(errors)})."
     )
     if errors.missing:
         yield (
@@ -122,7 +116,7 @@ def statement(validation: Validation, repeats: Sequence[WaitErrors] = ()) -> Ite
     # Two standard deviations: a range would grow with the number of simulations.
     chance = 2 * stdev(means) if repeats else 0.0
     resolution = max(abs(errors.bias), errors.mean_error / max(errors.jobs, 1) ** 0.5, chance)
-    yield _ON_WHAT_IFS[word].format(duration(resolution), duration(2 * resolution))
+    yield _ON_WHAT_IFS[grade].format(duration(resolution), duration(2 * resolution))
     yield from _warnings(validation)
 
 
@@ -167,7 +161,7 @@ def _warnings(validation: Validation) -> Iterator[str]:
     off = [
         (kind, name, errors)
         for kind, name, errors in validation.groups
-        if kind in _KINDS and abs(errors.bias) > _OFF * overall_error and errors.grade == "not"
+        if kind in _KINDS and abs(errors.bias) > _OFF * overall_error and errors.grade == "poor"
     ]
     off.sort(key=lambda group: -abs(group[2].bias) * group[2].jobs)
     for kind, name, errors in off[:_MOST_WARNED]:

@@ -16,10 +16,11 @@ from cpsched.logs.sacct.records import reasons_of
 from cpsched.simulation.simulate import simulate
 from cpsched.study.study_file import parse_study
 from cpsched.study.validation.differences import differences
-from cpsched.study.validation.downtime import as_csv, downtime_sentence, downtimes
+from cpsched.study.validation.downtime import downtime_sentence, downtimes, outage_table
 from cpsched.study.validation.errors import compare_starts
 from cpsched.study.validation.files import statement, write_files
 from cpsched.study.validation.validate import validate
+from cpsched.util.csv_cells import csv_table
 from cpsched.util.models import Source
 from cpsched.util.types import MISSING
 
@@ -53,7 +54,7 @@ def test_a_log_that_was_made_so_is_reproduced():
     assert (validation.error == 0).all()
     assert validation.overall.rank == pytest.approx(1)
     assert validation.overall.within == (1, 1, 1)
-    assert next(statement(validation)).startswith("Waits are closely reproduced: ")
+    assert next(statement(validation)).startswith("Agreement with recorded waits: good. ")
     assert "(0 % more)" in next(statement(validation))
     jobs_of = {kind: 0 for kind, _, _ in validation.groups}
     for kind, _, errors in validation.groups:
@@ -75,7 +76,7 @@ def test_errors_are_those_of_the_starts():
 
     waits = log.recorded_start - log.submit, schedule.start - log.submit
     assert validation.overall.rank == pytest.approx(spearmanr(*waits).statistic)
-    assert "not reproduced" in next(statement(validation))
+    assert "waits: poor." in next(statement(validation))
     assert any(
         "do not trust them" in line and "--outages" in line for line in statement(validation)
     )
@@ -99,7 +100,7 @@ def test_a_held_job_waits_from_its_submit_and_its_hold_is_told():
     assert validation.held.tolist() == [100]
     first, second, *_ = statement(validation)
     assert first.endswith(
-        "1 min 43 s on average as recorded, 1 min 40 s in the simulation (100 % less)."
+        "Mean wait simulated 1 min 40 s, recorded 1 min 43 s (100 % less)."
     )
     assert second == (
         "Waits are from submit to first start. On average 1 min 40 s of them pass before a job may"
@@ -218,7 +219,7 @@ def test_a_machine_on_which_nothing_runs_while_jobs_wait_may_be_down():
     schedule = run(log, machine((4,)), "easy").schedule
     intervals = downtimes(schedule)
     assert intervals == [(200, 9000)]
-    table = as_csv(schedule, intervals).splitlines()
+    table = csv_table(outage_table(schedule, intervals)).splitlines()
     assert table == ["node,from,to", f"{schedule.system.node_names[0]},200,9000"]
     assert "in 1 interval of an hour or more, 2 h 27 min in all" in downtime_sentence(intervals)
 
