@@ -56,7 +56,7 @@ def test_declared_dependencies_are_the_imported_ones(project):
     optional = [text for extra, texts in extras.items() if extra != "dev" for text in texts]
     declared = _names(project["dependencies"]) | _names(optional)
     # Sphinx brings docutils and Jinja2 MarkupSafe; pictures are made with tools of the tests.
-    site = _imported("docs") - {"docutils", "selenium"}
+    site = _imported("docs") - {"docutils", "pillow", "selenium"}
     assert declared == (_imported(*OURS) - {"markupsafe"}) | site | BY_NAME | TRAINING
 
 
@@ -65,7 +65,8 @@ def test_the_development_extra_is_what_tests_import(project):
     extras = project["optional-dependencies"]
     optional = _names(chain.from_iterable(texts for name, texts in extras.items() if name != "dev"))
     optional -= TRAINING
-    needed = _imported("tests", "benchmarks", "examples") - _names(project["dependencies"])
+    needed = _imported("tests", "benchmarks", "examples", "docs/pictures")
+    needed -= _names(project["dependencies"])
     # AccaSim and OR-tools bring what is imported beside them.
     needed -= {"protobuf"}
     assert _names(extras["dev"]) == needed | optional | TOOLS

@@ -269,7 +269,8 @@ KEYS = {
     "spec", ["easy:order={}", "easy:backfill={}", "conservative:order={}", "greedy:order={}"]
 )
 def test_wrong_keys_are_said(spec, value):
-    inner = f'"{HERE}:Returns:value={value}"'
+    option = spec.partition(":")[2].partition("=")[0]
+    inner = f"{HERE}:Returns,{option}.value={value}"
     with pytest.raises(DispatchError) as caught:
         run(TWO, SYSTEM, spec.format(inner))
     assert f"{HERE}:Returns." in str(caught.value)

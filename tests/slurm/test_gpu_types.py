@@ -138,5 +138,5 @@ def test_gpu_hours_stand_beside_core_hours(tmp_path, cpsched):
     )
     assert code == 0
     (line,) = (line for line in printed.splitlines() if "--exclude" in line)
-    assert line.split()[-3:] == ["50.0", "10.0", "80.0"]
+    assert line.split()[-6:] == ["50.0", "%", "10.0", "%", "80.0", "%"]
     assert "with 10 core-hours and 5 GPU-hours" in printed

@@ -256,7 +256,7 @@ def test_command_writes_files_that_are_read_back(data, tmp_path, cpsched):
     assert code == 0
     assert "campus: 61 nodes in 7 groups (6,476 core, 48 gpu, 32 gpu:a100), 6 partitions" in printed
     (line,) = (line for line in printed.splitlines() if "OverSubscribe=FORCE" in line)
-    assert line.split()[-2:] == ["50.0", "25.0"]
+    assert line.split()[-4:] == ["50.0", "%", "25.0", "%"]
     system = systems.load(str(out / "campus.system.toml"))
     assert system.num_nodes == 61
     policy = policy_file.load(out / "campus.policy.toml")

@@ -41,7 +41,7 @@ def test_a_log_is_written_shown_and_replayed(files, cpsched, out):
     assert {"second", "transaction", "sender", "receiver"} < set(lines[0])
 
     code, shown, _ = cpsched("show", "negotiation", "n.jsonl")
-    numbers = [line.split()[0] for line in shown.splitlines()[4:]]
+    numbers = [line.split()[0] for line in shown.splitlines()[3:]]
     assert code == 0
     assert numbers == [str(number + 1) for number in range(len(numbers))]
 

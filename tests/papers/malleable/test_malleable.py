@@ -113,11 +113,13 @@ def test_levels_never_give_more_than_there_is_nor_less_than_is_needed(rows, amou
 @given(
     kinds(),
     st.sampled_from(list(Strategy)),
-    st.sampled_from(["easy", "greedy", "fifo", "conservative", "easy:order=slowdown", "cph-0"]),
+    st.sampled_from(
+        ["easy", "greedy", "fifo", "conservative", "easy,dispatcher.order=slowdown", "cph-0"]
+    ),
     st.sampled_from([((8,),), ((1,),) * 8, ((3,), (5,))]),
 )
 def test_whatever_the_jobs_no_work_is_lost(workload, strategy, inner, nodes):
     system = machine(*nodes)
-    schedule = run(workload, system, f'malleable:strategy={strategy},dispatcher="{inner}"').schedule
+    schedule = run(workload, system, f"malleable:strategy={strategy},dispatcher={inner}").schedule
     assert verify(schedule) == []
     assert (schedule.outcome != JobOutcome.NOT_ENDED).all()

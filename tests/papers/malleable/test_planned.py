@@ -107,8 +107,10 @@ def test_the_other_dispatcher_is_woken_when_it_asks_for_it():
         ((5, 4, 500), 4, 4, R),
         restartable=[False, True, True],
     )
-    inner = '"speculative:dispatcher=easy,seconds=10,least=450,share=1.0"'
-    schedule = run(workload, machine((8,)), f"cp-malleable:dispatcher={inner}").schedule
+    options = ("dispatcher=easy", "seconds=10", "least=450", "share=1.0")
+    inner = ",".join(f"dispatcher.{option}" for option in options)
+    spec = f"cp-malleable:dispatcher=speculative,{inner}"
+    schedule = run(workload, machine((8,)), spec).schedule
     assert verify(schedule) == []
     segments = schedule.segments
     ends = segments.end[segments.leaving == Leaving.REQUEUED]
