@@ -117,10 +117,13 @@ class Effect(NamedTuple):
         if self.interval is None:
             return "one run" if self.verdict == ONE_RUN else "no interval"
         low, high = self.interval
-        less = "" if is_clear(self.verdict) else ", not significant"
         if high >= _MANY_TIMES:
-            return f"95 % CI {low:,.1f} to {high:,.1f} times{less}"
-        return f"95 % CI {change(low).removesuffix(' %')} to {change(high)}{less}"
+            ends = f"{low:,.1f} to {high:,.1f} times"
+        else:
+            ends = f"{change(low).removesuffix(' %')} to {change(high)}"
+        if self.verdict == ONE_RUN:
+            return f"one run, 95 % CI over the days {ends}"
+        return f"95 % CI {ends}{'' if is_clear(self.verdict) else ', not significant'}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,7 +41,7 @@ def results_text(table: ResultsTable, case: str, width: int, *, colour: bool = F
 
 def _wrapped(header: str) -> str:
     """Return a header on lines that are no wider than numbers."""
-    return "\n".join(wrap(header, _NUMBER - 2))
+    return "\n".join(wrap(header, _NUMBER - 1, break_on_hyphens=False))
 
 
 def _cell(view: View, cell: views.Cell) -> tuple[str, str]:

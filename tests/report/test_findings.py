@@ -151,6 +151,11 @@ def test_a_ratio_is_a_change_in_percent(ratio, text):
     assert change(ratio) == text
 
 
+def test_one_run_has_an_interval_over_days_and_no_verdict():
+    effect = Effect("mean wait", 0.77, (0.65, 0.91), ONE_RUN)
+    assert str(effect) == "mean wait -23 % (one run, 95 % CI over the days -35 to -9 %)"
+
+
 def test_a_large_interval_is_in_factors():
     effect = Effect("mean wait", 12.0, (5.27, 28.04), HIGHER)
     assert str(effect) == "mean wait 12 times (95 % CI 5.3 to 28.0 times)"
