@@ -11,7 +11,7 @@ AccaSim's system configuration: JSON with node groups, and how many nodes there 
 
 Nodes are numbered from 1 in the order of ``resources``. ``equivalence`` says how many cores a
 processor of a log is; AccaSim puts each processor on any node. ``start_time`` is the Unix time of a
-log's second 0 and says nothing about the machine.
+log's second 0: :func:`start_time_of` returns it.
 
 :func:`parse` is registered as the reader of system files that end in ``.json``.
 """
@@ -29,7 +29,7 @@ from accasim_adapter.machine import DEFAULT_EXPECTED_WAIT, cores_first
 from cpsched.errors import ConfigError, instead_of
 from cpsched.model.system import LogMapping, MemoryMapping, ProcessorMapping, System
 from cpsched.model.topology import Topology
-from cpsched.util.documents import read_json
+from cpsched.util.documents import read_json, read_text
 from cpsched.util.models import CountOrZero, Model, Must, Source, Text, whole
 from cpsched.util.types import MAX_NODES
 
@@ -47,6 +47,7 @@ class _SystemFile(Model):
     ]
     equivalence: Annotated[dict[str, _Amounts], Must("a table")] = Field(default_factory=dict)
     node_prefix: Text = "node_"
+    start_time: CountOrZero = 0
 
     @model_validator(mode="after")
     def _check(self) -> _SystemFile:
@@ -69,6 +70,25 @@ class _SystemFile(Model):
                     key="equivalence.processor",
                 )
         return self
+
+
+def start_time_of(system: str | Path) -> int:
+    """
+    Return the Unix time of second 0 of the logs of a system configuration.
+
+    0 where it has none, and for systems that are no configuration of AccaSim.
+
+    Raises
+    ------
+    ConfigError
+        If the file is one of AccaSim and does not describe a system.
+    """
+    path = Path(system)
+    if path.suffix != ".json":
+        return 0
+    text = read_text(path)
+    # What a run has of its system is JSON, too.
+    return 0 if '"nodes"' in text else _read(text, str(path)).start_time
 
 
 def parse(text: str, *, where: str = "system", name: str = "system") -> System:
@@ -95,15 +115,7 @@ def parse(text: str, *, where: str = "system", name: str = "system") -> System:
     ConfigError
         If it is not JSON, or does not describe a machine; names the key.
     """
-    try:
-        content: Any = read_json(text)
-    except ValueError as error:
-        raise ConfigError(str(error), where=where) from error
-    if not isinstance(content, dict):
-        raise ConfigError("is not a JSON object ({...})", where=where)
-    source = Source(where, content)
-    with source.blamed():
-        file = source.read(_SystemFile)
+    file = _read(text, where)
     groups = file.groups
     kinds = cores_first({kind: None for amounts in groups.values() for kind in amounts})
     of_node = [group for group, count in file.resources.items() for _ in range(count)]
@@ -125,6 +137,18 @@ def parse(text: str, *, where: str = "system", name: str = "system") -> System:
             memory=MemoryMapping.REQUESTED if "mem" in kinds else MemoryMapping.IGNORED,
         ),
     )
+
+
+def _read(text: str, where: str) -> _SystemFile:
+    try:
+        content: Any = read_json(text)
+    except ValueError as error:
+        raise ConfigError(str(error), where=where) from error
+    if not isinstance(content, dict):
+        raise ConfigError("is not a JSON object ({...})", where=where)
+    source = Source(where, content)
+    with source.blamed():
+        return source.read(_SystemFile)
 
 
 def system_config(system: System) -> dict[str, Any]:

@@ -88,6 +88,12 @@ def read_schedule(
         raise TraceError("there is no job in it", file=path)
     # Jobs of the same second by their numbers in the log.
     rows.sort(key=lambda row: (row.queued, int(row.job) if _is_number(row.job) else -1, row.job))
+    if (early := rows[0]).queued < 0:
+        raise TraceError(
+            f"job {early.job} is submitted {-early.queued:,} s before second 0 of the log"
+            f" (start_time is {start_time})",
+            file=path,
+        )
     fitted = fit(_workload(path, rows, kinds, start_time), system, enforce_time_limits=False)
     for row, reason in fitted.rejected:
         raise ConfigError(

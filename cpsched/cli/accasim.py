@@ -43,11 +43,13 @@ def import_command(
     ] = None,
     zone: Annotated[str, typer.Option(help="Its time zone, as Europe/Rome.")] = "UTC",
     start_time: Annotated[
-        int, typer.Option(help="start_time in AccaSim's configuration.", metavar="S")
-    ] = 0,
+        int | None,
+        typer.Option(help="Unix time of the log's second 0. [of an AccaSim system]", metavar="S"),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Import a schedule of AccaSim as a run, to verify it and to compare it with others."""
+    from accasim_adapter.config import start_time_of
     from accasim_adapter.schedule import read_schedule
     from cpsched import systems
     from cpsched.cli.heading import width
@@ -63,7 +65,7 @@ def import_command(
             systems.load(system),
             resources=resources.split(",") if resources else None,
             zone=zone,
-            start_time=start_time,
+            start_time=start_time_of(system) if start_time is None else start_time,
         )
         arguments = {"schedule": str(schedule), "system": system, "zone": zone}
         summary = save_run(run, out, overwrite=force, arguments=arguments)

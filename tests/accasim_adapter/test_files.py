@@ -14,6 +14,7 @@ from accasim_adapter.schedule import read_schedule
 from cpsched import systems
 from cpsched.errors import ConfigError, RunError, TraceError
 from cpsched.simulation.simulate import simulate
+from cpsched.study import load_run
 from cpsched.verification import verify
 
 pytestmark = pytest.mark.slow
@@ -171,6 +172,26 @@ def test_the_command_line_writes_them_into_the_run_and_reads_them_back(
     assert cpsched("verify", str(back))[0] == 0
     code, _, said = cpsched(*read)
     assert (code, "exists; name another folder" in said) == (2, True)
+    # The log's second 0 is that of AccaSim's configuration, unless another is given.
+    later = tmp_path / "later.json"
+    write_system_config(systems.load(str(machine_file)), later)
+    later.write_text(json.dumps(json.loads(later.read_text()) | {"start_time": 10}))
+    submits = []
+    for name, options in (("a", []), ("b", ["--start-time", "0"])):
+        words = [
+            "accasim",
+            "import",
+            schedule,
+            "--system",
+            str(later),
+            "--out",
+            str(tmp_path / name),
+        ]
+        assert cpsched(*words, *options)[0] == 0
+        submits.append(load_run(tmp_path / name).schedule.workload.submit[0])
+    assert submits[1] - submits[0] == 10
+    code, _, message = cpsched(*words[:-1], str(tmp_path / "c"), "--start-time", "86400")
+    assert (code, "before second 0 of the log (start_time is 86400)" in message) == (2, True)
 
 
 # --- system configurations -----------------------------------------------------------------------
