@@ -437,7 +437,7 @@ def signed(seconds: float) -> str:
 def change(ratio: float) -> str:
     """Return a ratio as a change in percent: ``-72 %``; as a factor from ten times on."""
     if ratio >= _MANY_TIMES:
-        return f"{ratio:,.0f} times"
+        return f"{ratio:,.0f} times as high"
     percent = 100 * (ratio - 1)
     if abs(percent) < 0.05:
         return "0 %"

@@ -144,7 +144,7 @@ def test_what_may_be_claimed(claim, main, more):
         (0.996, "-0.4 %"),
         (1.0, "0 %"),
         (0.9999, "0 %"),
-        (16.9, "17 times"),
+        (16.9, "17 times as high"),
     ],
 )
 def test_a_ratio_is_a_change_in_percent(ratio, text):
@@ -158,7 +158,7 @@ def test_one_run_has_an_interval_over_days_and_no_verdict():
 
 def test_a_large_interval_is_in_factors():
     effect = Effect("mean wait", 12.0, (5.27, 28.04), HIGHER)
-    assert str(effect) == "mean wait 12 times (95 % CI 5.3 to 28.0 times)"
+    assert str(effect) == "mean wait 12 times as high (95 % CI 5.3 to 28.0 times)"
 
 
 #: Slowdown, longest wait: ties, nothing that ran for long, no wait at all, all rejected but one.
