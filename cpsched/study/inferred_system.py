@@ -7,7 +7,6 @@ own starts, else one on which the jobs would be four fifths of the machine.
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from math import ceil
@@ -19,6 +18,7 @@ from cpsched import systems
 from cpsched.errors import CpschedError
 from cpsched.metrics.steps import StepFunction
 from cpsched.systems.mapping import fit
+from cpsched.util.toml_text import toml_value
 from cpsched.util.types import MISSING, UNBOUNDED
 from cpsched.util.words import brief, counted, percent
 
@@ -161,8 +161,8 @@ def _text(title: str, groups: dict[str, tuple[int, dict[str, int]]], log: str) -
     """Return a system file."""
     kinds = list(dict.fromkeys(["core", *(kind for _, own in groups.values() for kind in own)]))
     lines = [
-        f"title = {json.dumps(f'A system for {brief(title)}')}",
-        f"resources = {json.dumps(kinds)}",
+        f"title = {toml_value(f'A system for {brief(title)}')}",
+        f"resources = {toml_value(kinds)}",
         'default_time = "24:00:00"',
         *(
             f'\n[[nodes]]\ngroup = "{name}"\ncount = {count}\n'

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from cpsched.simulation.settings import Settings
 from cpsched.study.study import AXES, near
+from cpsched.util.toml_text import toml_pairs, toml_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -26,6 +26,7 @@ def study_text(study: Mapping[str, Any]) -> str:
     LookupError, TypeError
         If it is not a study.
     """
+    study = _without_folders(study)
     workloads = study["workloads"]
     predictors = {axis["label"]: axis["spec"] for of in workloads for axis in of["predictors"]}
     axes = {key: _on_axis(workloads, name) for key, name in AXES.items()}
@@ -36,9 +37,9 @@ def study_text(study: Mapping[str, Any]) -> str:
         if key not in {"seed", *varied} and value is not None
     }
     lines = [
-        *_pairs({key: study[key] for key in ("title", "question") if study[key]}),
-        *_pairs({"repeat": list(study["seeds"]), "jitter": study["jitter"]}),
-        *_pairs({key: study[key] for key in ("by_group", "measure_from") if study.get(key)}),
+        *toml_pairs({key: study[key] for key in ("title", "question") if study[key]}),
+        *toml_pairs({"repeat": list(study["seeds"]), "jitter": study["jitter"]}),
+        *toml_pairs({key: study[key] for key in ("by_group", "measure_from") if study.get(key)}),
         *(line for workload in workloads for line in _workload(workload, predictors)),
         *_section("predictors", predictors),
         *_section("dispatchers", {of["label"]: of["spec"] for of in study["dispatchers"]}),
@@ -91,7 +92,7 @@ def model_note(about: Mapping[str, Any]) -> str | None:
     if not isinstance(provenance, dict) or "model_sha256" not in provenance:
         return None
     # Quoted as in TOML, so that text from a file stays on the line.
-    of = {key: _value(str(value)) for key, value in provenance.items()}
+    of = {key: toml_value(near(str(value))) for key, value in provenance.items()}
     note = f"# model {of.get('model', 'unknown')} has SHA-256 {of['model_sha256']}"
     if "trained_on" in of:
         jobs, start, end = (of.get(f"trained_{key}", "unknown") for key in ("jobs", "from", "to"))
@@ -130,30 +131,17 @@ def _workload(workload: Mapping[str, Any], predictors: Mapping[str, str]) -> lis
     for key, name in (("first", "first"), ("start", "from"), ("end", "to")):
         if workload[key] is not None:
             content[name] = workload[key]
-    return ["", "[[workloads]]", *_pairs(content)]
+    return ["", "[[workloads]]", *toml_pairs(content)]
 
 
 def _section(name: str, content: Mapping[str, Any]) -> list[str]:
-    return ["", f"[{name}]", *_pairs(content)] if content else []
+    return ["", f"[{name}]", *toml_pairs(content)] if content else []
 
 
-def _pairs(content: Mapping[str, Any]) -> Iterable[str]:
-    return [f"{_key(key)} = {_value(value)}" for key, value in content.items()]
-
-
-def _key(key: str) -> str:
-    plain = key.replace("-", "").replace("_", "")
-    return key if plain.isascii() and plain.isalnum() else _value(key)
-
-
-def _value(value: Any) -> str:
-    """
-    Return a value as TOML, whose strings, numbers and lists are JSON's except for one character.
-    """
+def _without_folders(value: Any) -> Any:
+    """Return a study in whose texts paths name no more than a folder."""
     if isinstance(value, dict):
-        pairs = ", ".join(f"{_key(key)} = {_value(inner)}" for key, inner in value.items())
-        return f"{{ {pairs} }}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_value, value))}]"
-    text = near(value) if isinstance(value, str) else value
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+        return {key: _without_folders(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_folders(inner) for inner in value]
+    return near(value) if isinstance(value, str) else value

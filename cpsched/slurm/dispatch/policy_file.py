@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cpsched.errors import ConfigError, did_you_mean
 from cpsched.slurm.dispatch.parameters import PARAMETERS
 from cpsched.slurm.dispatch.policy import ABSENT, TABLES, PolicyTable, SlurmPolicy
-from cpsched.slurm.dispatch.values import LIST, ValueType, toml, toml_table
+from cpsched.slurm.dispatch.values import LIST, ValueType, toml_table
 from cpsched.util.documents import read_text
+from cpsched.util.toml_text import toml_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -203,7 +204,7 @@ def _lines(policy: SlurmPolicy) -> Iterator[str]:
             yield f"[{title}]"
             for name in own:
                 parameter, value = PARAMETERS[name], policy.parameters[name]
-                yield f"{name} = {toml(parameter.kind.shown(value))}  # {parameter.meaning}"
+                yield f"{name} = {toml_value(parameter.kind.shown(value))}  # {parameter.meaning}"
             yield ""
     if policy.licenses:
         yield from (*toml_table("[licenses]", policy.licenses), "")

@@ -6,8 +6,6 @@ Amounts keep Slurm's own units, except memory, which is KB, and times, which are
 
 from __future__ import annotations
 
-import json
-import re
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,13 +24,13 @@ from cpsched.util.slurm_quantities import (
     real,
     seconds,
 )
+from cpsched.util.toml_text import toml_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 #: The largest number of a type without an upper bound.
 LARGEST = 2**62
-_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 #: Further words of policy files and of their changes; nothing is yes, as a word alone is.
 _FLAGS = {"on": True, "": True, "off": False}
 #: MB for one of a unit of memory, by which weights of memory are divided.
@@ -117,21 +115,16 @@ def names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
-def toml(value: Any) -> str:
-    """Return a value as TOML has it."""
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(toml, value))}]"
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
-    return str(value).lower() if isinstance(value, bool) else repr(value)
-
-
 def toml_table(title: str, keys: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of a table in TOML; keys without a value, or with an empty one, are not."""
     yield title
-    for key, value in keys.items():
-        if not (value is None or value is False or value in ("", (), [])):
-            yield f"{key if _BARE_KEY.fullmatch(key) else toml(key)} = {toml(value)}"
+    yield from toml_pairs(
+        {
+            key: value
+            for key, value in keys.items()
+            if not (value is None or value is False or value in ("", (), []))
+        }
+    )
 
 
 def _flag(text: str) -> bool:
