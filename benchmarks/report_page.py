@@ -19,15 +19,15 @@ from cpsched.report.html.make import make_report
 from cpsched.study import carry_out, load_study
 
 TABLE = HERE / "results" / "data" / "report-page.csv"
-#: Windows by what they are called: pixels.
+#: The width of each window, in pixels.
 WINDOWS = {"desktop, 1,280 px": 1280, "phone, 390 px": 390}
-#: Milliseconds from the beginning of the navigation, and what these are called.
-_TIMES = """
+#: Returns milliseconds from the beginning of the navigation, in the order of `TIMES`.
+_SCRIPT = """
 const [page] = performance.getEntriesByType("navigation");
 const [paint] = performance.getEntriesByName("first-contentful-paint");
 return [paint.startTime, page.domContentLoadedEventEnd, window.drawn];
 """
-_CALLED = ("first paint [s]", "DOMContentLoaded [s]", "schedules drawn [s]")
+TIMES = ("first paint [s]", "DOMContentLoaded [s]", "schedules drawn [s]")
 #: The page marks itself when its schedules are drawn.
 _WATCH = """
 new MutationObserver(() => {
@@ -60,11 +60,11 @@ def main() -> None:
 def measured(page: Path, width: int, loads: int) -> dict[str, str]:
     """Return the size of a page, and medians of what its loads took at a width."""
     content = page.read_bytes()
-    found = [load(page, width) for _ in range(loads)]
+    measurements = [load(page, width) for _ in range(loads)]
     return {
         "size [MB]": f"{len(content) / 1e6:.2f}",
         "gzipped [MB]": f"{len(gzip.compress(content, 6, mtime=0)) / 1e6:.2f}",
-        **{name: f"{median(one[name] for one in found):.2f}" for name in found[0]},
+        **{name: f"{median(times[name] for times in measurements):.2f}" for name in TIMES},
     }
 
 
@@ -84,9 +84,9 @@ def load(page: Path, width: int) -> dict[str, float]:
         window.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": _WATCH})
         window.get(page.absolute().as_uri())
         drawn = "return window.drawn !== undefined"
-        WebDriverWait(window, 120).until(lambda one: one.execute_script(drawn))
-        times = window.execute_script(_TIMES)
-        return {name: ms / 1000 for name, ms in zip(_CALLED, times, strict=True)}
+        WebDriverWait(window, 120).until(lambda _: window.execute_script(drawn))
+        times = window.execute_script(_SCRIPT)
+        return {name: ms / 1000 for name, ms in zip(TIMES, times, strict=True)}
     finally:
         window.quit()
 
