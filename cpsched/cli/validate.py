@@ -124,17 +124,17 @@ def _lines(checked: ValidationResult) -> Iterator[str]:
     yield f"From a decision to a start: {checked.lag} s, the median of jobs that start at once."
 
 
-def _groups(whole: Validation) -> str:
+def _groups(validation: Validation) -> str:
     """Return the errors of each group of jobs as a table."""
     from cpsched.util.terminal import table_text
     from cpsched.util.words import percent
 
     shown: dict[str, int] = {}
-    rows: list[tuple[str, str, WaitErrors]] = [("all", "all", whole.overall)]
-    for kind, name, one in whole.groups:
+    rows: list[tuple[str, str, WaitErrors]] = [("all", "all", validation.overall)]
+    for kind, name, errors in validation.groups:
         shown[kind] = shown.get(kind, 0) + 1
         if shown[kind] <= _MOST:
-            rows.append((kind, name, one))
+            rows.append((kind, name, errors))
 
     headers = [
         *("kind", "group", "jobs", "recorded mean wait", "simulated mean wait", "median error"),

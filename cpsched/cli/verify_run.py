@@ -57,8 +57,8 @@ def _findings(run: SavedRun) -> list[str]:
     from cpsched.util.arrow import UNREADABLE
     from cpsched.verification import verify
 
-    if found := wrong_inputs(run):
-        return [f"files: {sentence}" for sentence in found]
+    if faults := wrong_inputs(run):
+        return [f"files: {sentence}" for sentence in faults]
     try:
         broken = verify(run.schedule, recorded=run.recorded, predictor=run.predictor)
         # Nothing can be derived from an invalid schedule.

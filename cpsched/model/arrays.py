@@ -118,10 +118,10 @@ def rows_of(array: AnyArray, rows: IntArray) -> Any:
     if is_constant(array):
         shape = (len(rows), *array.shape[1:])
         return as_strided(array, shape, array.strides, writeable=False)
-    found = array[rows]
-    # Rows here and there of a column in a file bring most of it into memory.
+    selected = array[rows]
+    # Reading scattered rows of a column in a file brings most of the file into memory.
     let_go(array, 0, len(array))
-    return found
+    return selected
 
 
 def immutable(array: AnyArray) -> Any:

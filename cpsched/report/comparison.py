@@ -212,8 +212,8 @@ def what_if(
 
     It is the study that ``cpsched what-if LOG`` makes, with the same runs, tables and sentences.
     The other parameters describe the baseline; those not listed are as for :func:`compare`.
-    Its table has the groups of jobs that wait less and longer, and the recorded waits beside those
-    of the baseline.
+    Its table lists the groups of jobs that wait less and longer, and compares the waits of the
+    baseline with the recorded ones.
 
     Parameters
     ----------

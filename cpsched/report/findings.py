@@ -357,7 +357,7 @@ def _front(table: ResultsTable, case: str) -> Iterator[str]:
 
 
 def _caveat(best: Change, repeat: str) -> str:
-    """Return what the interval leaves open; empty where it leaves nothing."""
+    """Return what limits the confidence in a finding; empty if nothing does."""
     verdict = best.main.verdict
     if verdict == ONE_RUN or best.pairs == 1:
         return f"One run each confirms no difference: use {repeat}."

@@ -1,8 +1,7 @@
 """
 Models of files and options: every value is checked, every key accounted for.
 
-What is wrong with one is said in one line: the source, the line, the key, the value, and what would
-be accepted.
+An error is one line: the source, the line, the key, the value, and what would be accepted.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 Tables of jobs: CSV (plain or gzip) and Parquet.
 
 Two kinds of table, told apart by their columns: cpsched's own, which holds every column of a
-workload (:mod:`cpsched.logs.tables.own`), and the tables of chunk requests that go beside some
-SWF logs (:mod:`cpsched.logs.tables.chunks`), which are only read.
+workload (:mod:`cpsched.logs.tables.own`), and the tables of chunk requests that are published
+with some SWF logs (:mod:`cpsched.logs.tables.chunks`), which are only read.
 """
 
 from __future__ import annotations

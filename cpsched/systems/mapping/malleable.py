@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cpsched.systems.mapping.draft import Draft
     from cpsched.util.types import BoolArray
 
-#: The setting that leaves jobs as the log has them.
+#: The setting that changes no job of the log.
 NONE = "none"
 #: Of the draw of each setting, so that neither tells of the other.
 _RESTARTS_SEED, _MALLEABLE_SEED = 0, 1
