@@ -1,0 +1,3 @@
+#include "build.h"
+
+const char *const cpsched::kCompiler = CPSCHED_COMPILER;
