@@ -5,40 +5,42 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-PIP := $(BIN)/python -m pip install --quiet
 
-.PHONY: demo help test test-quick check supply licences docs tutorials pictures format bench clean
+.PHONY: demo help core test test-quick check supply licences docs tutorials pictures format bench clean
 
-$(VENV)/.installed: pyproject.toml constraints.txt
+$(VENV)/.installed: pyproject.toml constraints.txt CMakeLists.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "cpsched needs Python 3.11 or newer; say which with 'make PYTHON=python3.12 ...'"; exit 1; }
 	@echo "Installing cpsched into $(VENV) (once, about 750 MB, a minute or two) ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(PIP) --editable '.[plots]'
+	@$(BIN)/python .ci/install plots
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
 	@echo "Installing what the tests and checks need ..."
-	@$(PIP) --editable '.[dev]'
+	@$(BIN)/python .ci/install dev
 	@touch $@
+
+core: $(VENV)/.installed  ## Compile what has changed of the native core (cpsched/cpp).
+	@$(BIN)/python .ci/install --core
 
 help:  ## List the targets.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
 
-demo: $(VENV)/.installed  ## Compare four dispatchers on the bundled log, then ask what more nodes would do.
+demo: $(VENV)/.installed core  ## Compare four dispatchers on the bundled log, then ask what more nodes would do.
 	@echo "Comparing four dispatchers in 20 runs. The first runs compile the kernels (once, about 30 s) ..."
 	@$(BIN)/cpsched compare demo --out demo-out --workers 2
 	@echo && echo "Asking what more GPU nodes, and a fifth more load, would do ..."
 	@$(BIN)/cpsched what-if data/logs/eurora-sample.csv.gz --system eurora --workers 2 \
 		--change 'add-nodes group=gpu,count=8' --change 'scale-load 1.2' --out demo-out/what-if
 
-test: $(VENV)/.installed-dev  ## Run all tests.
+test: $(VENV)/.installed-dev core  ## Run all tests.
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup
 
-test-quick: $(VENV)/.installed-dev  ## The tests that take no time: under a minute.
+test-quick: $(VENV)/.installed-dev core  ## The tests that take no time: under a minute.
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
 
-check: $(VENV)/.installed-dev  ## Versions that agree, formatting, lint, types, architecture, words of messages.
+check: $(VENV)/.installed-dev core  ## Versions that agree, formatting, lint, types, architecture, words of messages.
 	@$(BIN)/python -m pip check
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
@@ -58,15 +60,15 @@ supply: licences build/tools/.installed  ## Licences; wheel and source archive, 
 	@PYTHON=build/tools/bin/python .ci/wheel dist
 	@PYTHON=build/tools/bin/python .ci/sbom
 
-docs: $(VENV)/.installed-dev  ## The documentation as a site, in build/docs; every warning is an error.
+docs: $(VENV)/.installed-dev core  ## The documentation as a site, in build/docs; every warning is an error.
 	@$(BIN)/sphinx-build -W --keep-going -q -j auto -b html -d build/doctrees docs build/docs
 	@echo "file://$(CURDIR)/build/docs/index.html"
 
-tutorials: $(VENV)/.installed-dev  ## Put what commands print now into the tutorials; look at the difference.
+tutorials: $(VENV)/.installed-dev core  ## Put what commands print now into the tutorials; look at the difference.
 	@CPSCHED_REWRITE=1 $(BIN)/python -m pytest tests/docs/test_tutorial.py
 	@git diff --stat docs/tutorials
 
-pictures: $(VENV)/.installed-dev  ## The pictures of the README and the gallery, from the demo; takes a minute, and Chromium.
+pictures: $(VENV)/.installed-dev core  ## The pictures of the README and the gallery, from the demo; takes a minute, and Chromium.
 	@$(BIN)/python docs/pictures/make.py build/demo
 	@$(BIN)/python docs/pictures/gallery.py build/demo
 
@@ -74,8 +76,8 @@ format: $(VENV)/.installed-dev  ## Format, and mend what lint can mend.
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-bench: $(VENV)/.installed-dev  ## Long measurements; see benchmarks/README.md.
+bench: $(VENV)/.installed-dev core  ## Long measurements; see benchmarks/README.md.
 	@$(BIN)/python benchmarks/throughput.py
 
 clean:
-	@rm -rf $(VENV) demo-out build dist
+	@rm -rf $(VENV) demo-out build dist cpsched/_core.*.so

@@ -213,6 +213,10 @@ name_removed_modules()
 
 
 def __getattr__(name: str) -> Any:
+    if name == "_core":
+        from cpsched.util.native import load_core
+
+        return load_core()
     # Imported at the first use, so that ``cpsched --help`` stays quick.
     if name not in _HOMES:
         raise AttributeError(f"module 'cpsched' has no attribute {name!r}")

@@ -18,6 +18,7 @@ from cpsched.errors import ConfigError
 from cpsched.simulation.code import NAMED, code_of, distribution_of, source_digest
 from cpsched.simulation.settings import SPECIFICATIONS, Settings
 from cpsched.util import registry
+from cpsched.util.native import load_core
 from cpsched.util.spec import Spec, expand, files_of, is_class, resolved, spec_of
 from cpsched.util.versions import versions
 
@@ -60,7 +61,7 @@ def identify(
 
     That is besides the parameters: of every dispatcher, predictor or other thing that they name all
     options, defaults included, the content of files and the code; and the versions of cpsched, with
-    a digest of its source, of Python, and of the libraries that results depend on.
+    digests of its sources, of Python, and of the libraries that results depend on.
 
     Parameters
     ----------
@@ -176,8 +177,8 @@ def _needed(group: str, thing: Any) -> Spec:
 
 @cache
 def versions_here() -> dict[str, str]:
-    """Return the versions and the source that results depend on; looked up once a process."""
-    return {**versions(), "source": source_digest("cpsched")}
+    """Return the versions and the sources that results depend on; looked up once a process."""
+    return {**versions(), "source": source_digest("cpsched"), "core": load_core().SOURCE_HASH[:16]}
 
 
 def file_digest(path: Path) -> str:
