@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo help core test test-quick check supply licences docs tutorials pictures format bench clean
+.PHONY: demo help core test test-quick check stubs supply licences docs tutorials pictures format bench clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt CMakeLists.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -47,6 +47,10 @@ check: $(VENV)/.installed-dev core  ## Versions that agree, formatting, lint, ty
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python .ci/words
+	@PYTHON=$(BIN)/python .ci/check-core
+
+stubs: $(VENV)/.installed-dev core  ## Write cpsched/_core.pyi from the compiled core; with Python 3.11.
+	@$(BIN)/python -m nanobind.stubgen --quiet --exclude-values --module cpsched._core --output-file cpsched/_core.pyi
 
 licences: $(VENV)/.installed-dev  ## All packages that are installed have a licence that is allowed.
 	@$(BIN)/python docs/_ext/licences.py
@@ -74,6 +78,7 @@ pictures: $(VENV)/.installed-dev core  ## The pictures of the README and the gal
 
 format: $(VENV)/.installed-dev  ## Format, and mend what lint can mend.
 	@$(BIN)/ruff format .
+	@find cpsched/cpp -name '*.h' -o -name '*.cpp' | xargs $(BIN)/clang-format -i
 	@$(BIN)/ruff check --fix .
 
 bench: $(VENV)/.installed-dev core  ## Long measurements; see benchmarks/README.md.

@@ -31,7 +31,8 @@ def load_core() -> ModuleType:
         raise ConfigError(
             f"the native core of cpsched cannot be loaded ({error}): {_BUILD}"
         ) from error
-    if core.SOURCE_HASH != (source_hash(_ROOT) or core.SOURCE_HASH):
+    expected = source_hash(_ROOT)
+    if expected not in (None, core.SOURCE_HASH):
         raise ConfigError(
             f"the native core of cpsched was compiled from other sources than {_ROOT} has: {_BUILD}"
         )

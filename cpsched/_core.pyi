@@ -1,0 +1,7 @@
+"""The native core of cpsched."""
+
+
+
+SOURCE_HASH: str = ...
+
+COMPILER: str = ...
