@@ -20,7 +20,10 @@ BY_NAME = {
 #: What ``examples/train_ppo.py`` alone imports: too large to be installed for tests.
 TRAINING = {"sb3-contrib", "stable-baselines3", "torch"}
 #: Run by make and by CI, imported by nothing.
-TOOLS = {"import-linter", "mypy", "pre-commit", "pytest-timeout", "pytest-xdist", "ruff"}
+TOOLS = {
+    *("clang-format", "clang-tidy", "nanobind"),
+    *("import-linter", "mypy", "pre-commit", "pytest-timeout", "pytest-xdist", "ruff"),
+}
 
 
 @pytest.fixture(scope="module")
