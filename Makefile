@@ -11,7 +11,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 $(VENV)/.installed: pyproject.toml constraints.txt CMakeLists.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "cpsched needs Python 3.11 or newer; say which with 'make PYTHON=python3.12 ...'"; exit 1; }
-	@echo "Installing cpsched into $(VENV) (once, about 750 MB, a minute or two) ..."
+	@echo "Installing cpsched into $(VENV) (once, about 540 MB, a minute or two) ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python .ci/install plots
 	@touch $@
@@ -28,7 +28,7 @@ help:  ## List the targets.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
 
 demo: $(VENV)/.installed core  ## Compare four dispatchers on the bundled log, then ask what more nodes would do.
-	@echo "Comparing four dispatchers in 20 runs. The first runs compile the kernels (once, about 30 s) ..."
+	@echo "Comparing four dispatchers in 20 runs ..."
 	@$(BIN)/cpsched compare demo --out demo-out --workers 2
 	@echo && echo "Asking what more GPU nodes, and a fifth more load, would do ..."
 	@$(BIN)/cpsched what-if data/logs/eurora-sample.csv.gz --system eurora --workers 2 \

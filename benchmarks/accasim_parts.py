@@ -2,7 +2,7 @@
 Where the CPU time of one `cpsched simulate` goes, beside the least that each part can take.
 
 The process is that of ``against_accasim.py``: the first jobs of HPC2N under FIFO, the run folder
-written, kernels compiled before. Parts are timed inside the process, without those inside them;
+written. Parts are timed inside the process, without those inside them;
 floors in processes of their own that do the same by the shortest way there is. All take turns.
 """
 
@@ -26,7 +26,6 @@ PARTS = {
     "imports": ("builtins:__import__", "importlib:import_module"),
     "reading the log": ("cpsched.logs:read",),
     "mapping jobs to the machine": ("cpsched.study.inputs:fit",),
-    "loading kernels": ("cpsched.kernels.linking:_Cache.load_overload",),
     "the loop": ("cpsched.simulation.simulator:Simulator.run",),
     "metrics": ("cpsched.study.writer:summarize",),
     "writing the run": ("cpsched.study.worker:save_run",),
@@ -78,19 +77,14 @@ finally:
 _FLOORS = {
     "imports": (
         "",
-        "import numpy, numba, pyarrow.parquet, typer",
-        "import numpy, numba, pyarrow.parquet, typer",
+        "import numpy, pyarrow.parquet, typer",
+        "import numpy, pyarrow.parquet, typer",
     ),
     "reading the log": (
         "import pyarrow.csv as c",
         "c.read_csv({log!r}, c.ReadOptions(use_threads=False, autogenerate_column_names=True),"
         " c.ParseOptions(delimiter=' '))",
         "pyarrow.csv.read_csv on the same file, one thread",
-    ),
-    "loading kernels": (
-        "import pathlib",
-        "[p.read_bytes() for p in pathlib.Path({cache!r}).rglob('event_loop.*')]",
-        "reading the files of the loop's cache",
     ),
     "the loop": (
         "import heapq, random; r = random.Random(1);"
@@ -131,14 +125,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="cpsched-bench-") as folder:
         work = Path(folder)
         prepare(measure.archive_log(args.traces, LOG), args.jobs, work / "hpc2n.swf")
-        env = {**measure.cache(work / "cache"), "TZ": "UTC", "PYTHONDONTWRITEBYTECODE": ""}
+        env = {"TZ": "UTC", "PYTHONDONTWRITEBYTECODE": ""}
         given = ["simulate", work / "hpc2n.swf", "--system", SYSTEM, "--dispatcher", "fifo"]
         given += ["--out", work / "study", "--force"]
         timed = [sys.executable, "-c", _TIMED, work / "spent.json", json.dumps(PARTS), *given]
         measure.run([*measure.CPSCHED, *given], env)
         names = {
             "log": str(work / "hpc2n.swf"),
-            "cache": str(work / "cache"),
             "jobs": args.jobs,
             "run": str(next((work / "study" / "runs").iterdir())),
             "work": folder,

@@ -145,7 +145,7 @@ def sample(args: argparse.Namespace) -> None:
         for predictor in args.predictor or ("actual", "requested"):
             reference = Reference(args.reference, args.reference_step)
             names = tuple(args.dispatcher or SAMPLED.get(predictor, SAMPLED["requested"]))
-            # Numba compiles, or loads what it has compiled, at the first call of each kernel.
+            # The first call of each loads modules.
             for name in names:
                 simulate(workload.select(first=300), fitted.system, dispatcher=name)
             observer = views.Sample(
@@ -349,7 +349,7 @@ def arguments() -> argparse.Namespace:
 
 def main() -> None:
     args = arguments()
-    names = ("cpsched", "numpy", "numba", "ortools")
+    names = ("cpsched", "numpy", "ortools")
     print(", ".join(f"{name} {found}" for name, found in measure.versions(names).items()))
     {"sample": sample, "nodes": nodes, "live": live}[args.command](args)
 

@@ -1,7 +1,7 @@
 """
 Commands that are killed, run out of disk or are interrupted, and what is there afterwards.
 
-``faults.py`` runs each command undisturbed, twice: the second, with compiled kernels, gives its
+``faults.py`` runs each command undisturbed, twice: the second gives its
 duration and its bytes. Then it disturbs the command at moments drawn over that duration, repeats it
 as a user would, and compares all bytes. A moment counts as a hit only if the process lived and had
 read its input. It runs in a mount namespace of its own, so it needs root or user namespaces.

@@ -4,7 +4,7 @@ How cost and memory grow: with jobs, nodes, jobs that wait at once, kinds of res
     python benchmarks/growth.py [--most-jobs N] [--folder DIR] [--axes jobs,nodes,...]
 
 Every figure is of a process of its own: its CPU seconds and the most memory that it had resident.
-What compiles kernels is run once before.
+Each is run once before.
 
 - jobs: the log of ``farm_log.py`` on its system, 10^4 jobs and more: generate, simulate (``fifo``
   and ``easy``, with ``--out``), verify and report (of both runs).
@@ -63,7 +63,7 @@ processors = "packed"
 """
 
 
-#: What has been run already, so that its kernels are compiled.
+#: What has been run already, so that its files are in memory.
 WARM: set[tuple[str, str]] = set()
 
 

@@ -18,7 +18,7 @@ import measure
 import numpy as np
 
 from cpsched.gym.episode_jobs import pool_of
-from cpsched.gym.kernels.features import ESTIMATE
+from cpsched.gym.features import ESTIMATE
 from cpsched.logs import read as read_log
 from cpsched.simulation.simulate import simulate
 from cpsched.systems import load as load_system

@@ -39,7 +39,7 @@ def simulate(side: str, log: str, dispatcher: str, jobs: int, traces: Path, work
     from cpsched.simulation.simulate import simulate as run
     from cpsched.util.types import MISSING
 
-    # Kernels that have never been used here are compiled: in neither side's time.
+    # What loads at the first run is in neither side's time.
     run(sample(), dispatcher=dispatcher)
     machine = str(measure.HERE / "accasim" / "hpc2n.json") if log == "hpc2n" else "eurora"
     path = work / "hpc2n.swf" if log == "hpc2n" else traces / LOGS[log]

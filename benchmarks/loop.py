@@ -2,7 +2,7 @@
 Time the event loop alone: simulate the first jobs of a log again and again, print JSON.
 
 The loop is what ``Simulator.run`` does: events, decisions, bookkeeping and the recording of every
-allocation; not reading, mapping, metrics or files. The kernels are compiled before. The sizes take
+allocation; not reading, mapping, metrics or files. The sizes take
 turns, so that a slow moment of the machine does not hit one of them alone.
 """
 

@@ -108,12 +108,7 @@ def archive_log(folder: Path, name: str) -> Path:
     return path
 
 
-def cache(folder: Path) -> dict[str, str]:
-    """Return the environment in which compiled kernels are kept in a folder."""
-    return {"XDG_CACHE_HOME": str(folder)}
-
-
-def versions(names: Iterable[str] = ("cpsched", "numpy", "numba", "pyarrow")) -> dict[str, str]:
+def versions(names: Iterable[str] = ("cpsched", "numpy", "pyarrow")) -> dict[str, str]:
     """Return what is measured, with what."""
     found = {"python": platform.python_version(), "machine": platform.machine()}
     for name in names:

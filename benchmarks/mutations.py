@@ -5,7 +5,7 @@ How many small faults does the suite notice? Break a checkout in many places, on
     python benchmarks/mutations.py try CHECKOUT places.json > noticed.json
     python benchmarks/mutations.py compare noticed-before.json noticed-after.json
 
-``choose`` draws places in engine, kernels, metrics and verification: a comparison that takes the
+``choose`` draws places in engine, dispatch, metrics and verification: a comparison that takes the
 other side at equality, another sign, a constant off by one, a condition turned around. Only lines
 that stand in both checkouts, in a function of the same name, so that two suites are asked the same.
 ``try`` makes each change in CHECKOUT (a clone that nobody else uses), runs the tests of its room
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 #: The tests that a room's faults must not pass, the likeliest first.
 TESTS = {
     "engine": ["engine", "simulation", "dispatch"],
-    "kernels": ["kernels", "dispatch", "simulation"],
+    "dispatch": ["dispatch", "simulation"],
     "metrics": ["metrics", "study", "report"],
     "verification": ["verification", "simulation"],
 }

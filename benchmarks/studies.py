@@ -88,7 +88,7 @@ def turns(
 ) -> list[tuple[object, ...]]:
     """Measure eight equal runs with two sets of options, in turns, and print the ratios."""
     (folder / "study.toml").write_text(EQUAL.format(jobs=args.jobs, dispatcher=args.dispatcher))
-    # Kernels are compiled once per machine: not on anybody's account.
+    # What the first run loads is on nobody's account.
     compare(folder, "warm", "--first", "300", *sides[1])
     rows: list[tuple[object, ...]] = []
     for turn in range(args.runs):

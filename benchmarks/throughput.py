@@ -62,13 +62,13 @@ def generated_case(work: Path) -> Case:
     return Case(log, "eurora", ("fifo", "greedy", "easy"), sizes, 50_000)
 
 
-def loop(case: Case, runs: int, env: dict[str, str]) -> dict[str, Any]:
+def loop(case: Case, runs: int) -> dict[str, Any]:
     """Time the loop of each dispatcher at each size."""
     script = [sys.executable, measure.HERE / "loop.py"]
     found = {}
     rows = []
     for name in case.dispatchers:
-        sizes = measure.answer([*script, case.log, case.system, name, runs, *case.jobs], env)
+        sizes = measure.answer([*script, case.log, case.system, name, runs, *case.jobs])
         found[name] = sizes
         for size in sizes:
             cpu = [run["loop_cpu_s"] for run in size["runs"]]
@@ -93,26 +93,20 @@ def loop(case: Case, runs: int, env: dict[str, str]) -> dict[str, Any]:
     return found
 
 
-def whole(case: Case, runs: int, work: Path, warm: dict[str, str]) -> dict[str, Any]:
-    """Measure whole processes that write their runs, with an empty kernel cache and a full one."""
+def whole(case: Case, runs: int, work: Path) -> dict[str, Any]:
+    """Measure whole processes that write their runs."""
     found: dict[str, Any] = {}
     rows = []
     for name in case.dispatchers:
         command = [*measure.CPSCHED, "simulate", case.log, "--system", case.system]
         command += ["--dispatcher", name, "--first", str(case.whole)]
         command += ["--out", work / "run", "--force"]
-        found[name] = {"cold": [], "warm": []}
-        for index in range(runs):
-            cold = measure.cache(work / f"cold-{case.system}-{name}-{index}")
-            found[name]["cold"].append(measure.run(command, cold))
-            if not index:
-                measure.run(command, warm)
-            found[name]["warm"].append(measure.run(command, warm))
-        for state, usages in found[name].items():
-            usage = measure.middle(usages)
-            rows.append((name, state, usage.cpu_s, usage.wall_s, usage.peak_mib))
+        measure.run(command)
+        found[name] = [measure.run(command) for _ in range(runs)]
+        usage = measure.middle(found[name])
+        rows.append((name, usage.cpu_s, usage.wall_s, usage.peak_mib))
     title = f"{case.log.name}, {case.whole:,} jobs: whole processes with files, {runs} runs each"
-    measure.table(title, ("dispatcher", "kernel cache", "CPU s", "wall s", "peak MiB"), rows)
+    measure.table(title, ("dispatcher", "CPU s", "wall s", "peak MiB"), rows)
     return found
 
 
@@ -163,11 +157,10 @@ def main() -> None:
     print(", ".join(f"{name} {found}" for name, found in measure.versions().items()))
     with tempfile.TemporaryDirectory(prefix="cpsched-bench-") as folder:
         work = Path(folder)
-        warm = measure.cache(work / "warm")
         for case in cases(args, work):
             results[case.log.name] = {
-                "loop": loop(case, args.runs, warm),
-                "whole": whole(case, args.whole_runs, work, warm),
+                "loop": loop(case, args.runs),
+                "whole": whole(case, args.whole_runs, work),
             }
     measure.save(args.json, results)
 

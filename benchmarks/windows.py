@@ -82,7 +82,7 @@ def row_of(name: str, jobs: int, seed: int) -> list[object]:
     """Run a case; return its row of the table."""
     workload, system, spec = CASES[name]
     fitted = jobs_of(workload, system, jobs, seed)
-    # Kernels are compiled, or loaded, at their first call.
+    # The first run loads modules.
     settings = Settings(runtime_model="gpu-scaling", seed=seed)
     simulate(fitted.workload.select(first=20), fitted.system, dispatcher=spec, settings=settings)
     dispatcher = build("dispatchers", spec)

@@ -104,7 +104,7 @@ def _decisions(spec: str, num_jobs: int, largest: int) -> tuple[object, ...]:
 
     dispatcher.decide = timed
     simulate(fit(workload, system), dispatcher=dispatcher, predictor="requested")
-    # The first one compiles kernels.
+    # The first one loads modules.
     ms = 1000 * np.array(seconds[1:])
     figures = (np.median(ms), np.percentile(ms, 99), ms.max())
     return (spec, len(ms), round(float(np.mean(slots)), 1), *(round(float(x), 2) for x in figures))

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
         UnknownNameError,
         VerificationError,
     )
-    from cpsched.kernels.compiling import kernel
     from cpsched.logs import read as read_log
     from cpsched.logs import write as write_log
     from cpsched.metrics.summary import summarize
@@ -117,7 +116,6 @@ _HOMES = {
     "compare_runs": "cpsched.report:compare_runs",
     "evaluate": "cpsched.study.prediction.evaluation:evaluate",
     "fit": "cpsched.systems.mapping:fit",
-    "kernel": "cpsched.kernels.compiling:kernel",
     "load_run": "cpsched.study:load_run",
     "load_system": "cpsched.systems:load",
     "make_allocator": "cpsched.dispatch.allocators:make_allocator",
@@ -187,7 +185,6 @@ __all__ = [
     "compare_runs",
     "evaluate",
     "fit",
-    "kernel",
     "load_results",
     "load_run",
     "load_system",

@@ -32,7 +32,7 @@ from torch import nn
 
 from cpsched import fit, load_system, read_log
 from cpsched.gym.episode_jobs import pool_of
-from cpsched.gym.kernels.features import FEATURES, IS_JOB
+from cpsched.gym.features import FEATURES, IS_JOB
 from cpsched.gym.options import RULES
 from cpsched.gym.policy import PolicyNetwork, save
 from cpsched.gym.vector import BatchSchedulingVector

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched import _core
 from cpsched.dispatch.runtime_distribution import RuntimeHistory, facts_of
-from cpsched.kernels.compiling import kernel
 from cpsched.model.prediction import HORIZONS, LEVELS, Outcome, Prediction, RuntimePredictor
 from predictors.job_records import JobReader
 from predictors.remembered import LIMIT, Remembered
@@ -22,21 +22,14 @@ if TYPE_CHECKING:
 
 _HORIZONS = np.array(HORIZONS, dtype=np.int64)
 _LEVELS = np.array(LEVELS)
-#: Runtimes below this many seconds count as this in the bounded slowdown.
-_TAU = 10
-#: A job that asks for no more than the first horizon may end anywhere in it: so much of its
-#: distribution lies at so many points (a likely runtime weighs about 1 / 10).
-_ANYWHERE, _POINTS = 0.1, 6
-#: What rounding may add to a sum of weights.
-_ROUNDING = 1e-9
 
 
 class Knn(RuntimePredictor):
     """
     Predicts how a job's runtime is distributed, by what the jobs most like it ran.
 
-    The likely runtimes of ``wsept`` (:mod:`cpsched.kernels.likely`), of which
-    nothing was predicted, as a predictor. Order is by the distribution, plan and bound are the
+    The empirical runtime distribution of ``wsept`` (:mod:`cpsched.dispatch.runtime_distribution`)
+    without predicted runtimes, as a predictor. Order is by the distribution, plan and bound are the
     requested time.
 
     Parameters
@@ -112,7 +105,7 @@ def distributions(
     Parameters
     ----------
     runtime, weight
-        Likely runtimes and how much each counts, at least one more than 0, shape ``(n, K)``.
+        Possible runtimes and their weights, at least one more than 0, shape ``(n, K)``.
     requested_time
         Shape ``(n,)``; no runtime is above.
 
@@ -122,49 +115,8 @@ def distributions(
         As in :class:`~cpsched.model.prediction.Prediction`; and ``sqrt(E[r] / E[1 / max(r, 10)])``,
         shape ``(n,)``: the rule of Smith (1956) for the bounded slowdown.
     """
-    num = len(runtime)
-    quantiles = np.empty((num, len(LEVELS)), dtype=np.int64)
-    chances = np.empty((num, len(HORIZONS)))
-    typical = np.empty(num)
     limit = np.maximum(requested_time, 1)
-    _distribute(runtime, weight, limit, (_HORIZONS, _LEVELS), (quantiles, chances, typical))
+    quantiles, chances, typical = _core.runtime_predictions(
+        runtime, weight, limit, _HORIZONS, _LEVELS
+    )
     return quantiles, chances, typical
-
-
-@kernel
-def _distribute(runtime, weight, limit, points, out):  # type: ignore[no-untyped-def]
-    """Fill distributions of likely runtimes; ``points`` are the horizons and the levels."""
-    (horizons, levels), (quantiles, chances, typical) = points, out
-    num_jobs, num_samples = runtime.shape
-    second, share = np.empty(num_samples + _POINTS), np.empty(num_samples + _POINTS)
-    for job in range(num_jobs):
-        max_runtime = float(limit[job])
-        num = 0
-        for i in range(num_samples):
-            if weight[job, i] > 0.0:
-                second[num], share[num] = (
-                    min(max(runtime[job, i], 1.0), max_runtime),
-                    weight[job, i],
-                )
-                num += 1
-        if limit[job] <= horizons[0]:
-            for point in range(_POINTS):
-                second[num] = np.floor(np.exp(np.log(max_runtime) * (point + 0.5) / _POINTS) + 0.5)
-                share[num] = _ANYWHERE / _POINTS
-                num += 1
-        mean, slope = 0.0, 0.0
-        mass = np.zeros(len(horizons) + 1)
-        for i in range(num):
-            mean += share[i] * second[i]
-            slope += share[i] / max(second[i], _TAU)
-            mass[np.searchsorted(horizons, second[i])] += share[i]
-        total = mass.sum()
-        chances[job] = mass.cumsum()[:-1] / total
-        typical[job] = np.sqrt(mean / slope)
-        order = np.argsort(second[:num])
-        last, below = 0, share[order[0]]
-        for level in range(len(levels)):
-            while last < num - 1 and below < levels[level] * total - _ROUNDING:
-                last += 1
-                below += share[order[last]]
-            quantiles[job, level] = np.int64(second[order[last]])

@@ -2,12 +2,9 @@
 
 import shutil
 import signal
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
-import compile_kernels
 import pytest
 from hypothesis import settings
 from tiny import FOUR_CORES
@@ -16,7 +13,7 @@ from cpsched.cli.main import main
 from cpsched.slurm.sandbox.private import PrivateSlurm, missing
 from cpsched.slurm.sandbox.stream import SITE
 
-# The first example of a test may wait for imports, kernels or a busy machine: no test is timed.
+# The first example of a test may wait for imports or a busy machine: no test is timed.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
@@ -28,18 +25,6 @@ SHARED = TESTS.parents[1] / "shared"
 def pytest_configure():
     """Have Ctrl-C at work, also where the suite runs in the background, which ignores it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_sessionstart(session):
-    """Compile the kernels once, side by side, before several workers each compile all of them."""
-    config = session.config
-    if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
-        return
-    command = [sys.executable, compile_kernels.__file__]
-    compilers = [subprocess.Popen([*command, part]) for part in compile_kernels.PARTS]
-    for compiler in compilers:
-        compiler.wait()
 
 
 def pytest_collection_modifyitems(items):

@@ -35,8 +35,8 @@ def test_all_that_is_installed_has_an_allowed_licence(capsys):
     names = {canonicalize_name(one.name) for one in LICENCES["installed"]()}
     named = {canonicalize_name(one.name) for one in REQUIRED}
     assert named - names <= TRAINING - {"gymnasium"}
-    # What requirements need in turn: those of numba, pandas and Sphinx.
-    assert {"llvmlite", "tzdata", "docutils"} <= names
+    # What requirements need in turn: those of pandas and Sphinx.
+    assert {"tzdata", "docutils"} <= names
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,12 @@ from pathlib import Path
 
 import numpy as np
 
+from cpsched._core import SlurmLimits
 from cpsched.slurm.config.importer import Files, read_site
-from cpsched.slurm.dispatch.records import Records
-from cpsched.slurm.kernels import records as r
+from cpsched.slurm.dispatch import priority as r
+from cpsched.slurm.dispatch.accounts import Accounts
+from cpsched.slurm.dispatch.partitions import Partitions, Reservations
+from cpsched.slurm.dispatch.templates import JobTemplates
 
 SITE = Path(__file__).parent / "chaos_site"
 #: Of what ``sprio -l`` shows weighted, as whole numbers.
@@ -52,7 +55,10 @@ def differences(output: dict[str, str]) -> dict[str, float]:
         for name, path in paths.items():
             path.write_text(output[name])
         site = read_site(Files(conf=SITE / "slurm.conf", **paths), "site")
-    records = Records(site.system, site.policy)
+    place = site.system, site.policy
+    records = JobTemplates(
+        *place, Partitions(*place), Reservations(*place), Accounts(site.policy), SlurmLimits()
+    )
     rules, kinds = records.multifactor, records.kinds
     jobs = {key: line for line in output["jobs"].splitlines() if (key := _of(line, "JobId"))}
     rows = [line.split(None, 11) for line in output["sprio"].splitlines()[1:]]

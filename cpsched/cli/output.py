@@ -83,7 +83,7 @@ def guarded(run: Callable[[], Any], *, debug: bool) -> int:
 
 def _other(error: BaseException, *, debug: bool) -> int:
     """Return the exit code for an error that is not one of cpsched's own, or raise it again."""
-    # What typer raises on Ctrl-C; a compiled kernel that is interrupted reports the second.
+    # What typer raises on Ctrl-C; a library that is interrupted in a call may report the second.
     stopped = isinstance(error, SystemExit) and error.code == INTERRUPTED
     cause = error.__cause__ if isinstance(error, SystemError) else None
     if stopped or isinstance(cause, KeyboardInterrupt):

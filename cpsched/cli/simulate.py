@@ -30,6 +30,7 @@ from cpsched.errors import ConfigError, InfeasibleRequestError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from cpsched.model.schedule import Schedule
     from cpsched.model.workload import Workload
     from cpsched.report.results_table import ResultsTable
     from cpsched.simulation.observers import RunObserver
@@ -97,6 +98,8 @@ def command(
             observe or [], tasks, fitted, overwrite=force, saved=kept is not None
         ) as observers,
     ):
+        # Of one run: those of several would fill the memory.
+        schedules: dict[str, Schedule] | None = {} if len(tasks) == 1 else None
         with study_bars() as display:
             outcome = carry_out(
                 study,
@@ -106,11 +109,12 @@ def command(
                 formats=formats,
                 again=force,
                 checkpoint=kept,
+                schedules=schedules,
             )
         _check_was_observed(observers, outcome)
         complain_about(outcome, kept=out is not None)
         if outcome.folders:
-            table = load_results(folder, workload=fitted.workload)
+            table = load_results(folder, workload=fitted.workload, schedules=schedules or {})
             _print(table, tasks, fitted, out, as_json=as_json, all_tables=all_tables)
     if outcome.existing and not as_json:
         echo(f"\nAlready done: {outcome.existing:,} of {outcome.runs:,}; --force repeats them")

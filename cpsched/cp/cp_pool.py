@@ -257,8 +257,8 @@ class CpPool(PlanningDispatcher[PoolProblem]):
         rows = frozen(rows[self._within_limits(view, rows)])
         if self.fill == ANY:
             return start_in_order(view, rows, self.allocator, stop=False)
-        packed = easy_pass(self.reserving.view(view), rows, rows, self.allocator)
-        return decision_of(view, packed)
+        result = easy_pass(self.reserving.view(view), rows, rows, self.allocator)
+        return decision_of(view, result)
 
     def _within_limits(self, view: View, rows: IntArray) -> BoolArray:
         """Return which jobs keep to all limits of one's own if those before them start, too."""

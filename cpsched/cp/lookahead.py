@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched import _core
 from cpsched.cp import stats
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.arrivals import RecentArrivals
@@ -30,8 +31,6 @@ from cpsched.dispatch.passes import (
     with_plan,
 )
 from cpsched.errors import check_range
-from cpsched.kernels import pool
-from cpsched.kernels.costs import plan_cost
 from cpsched.model.decision import NOTHING, Decision
 
 if TYPE_CHECKING:
@@ -99,7 +98,7 @@ class Lookahead(Dispatcher):
         costs = self._costs(state, unplaceable_now, orders)
         order = orders[int(np.argmin(costs))]
         view, rows = state.view, frozen(state.jobs.rows[order])
-        packed, start = plan_pass(view, rows, self.allocator, ALL, full=True)
+        result, start = plan_pass(view, rows, self.allocator, ALL, full=True)
         handles = state.jobs.handle[order].tolist()
         self._last = dict(zip(handles, start.tolist(), strict=True))
         numbers: dict[str, float] = {
@@ -107,7 +106,7 @@ class Lookahead(Dispatcher):
             stats.PLANS: len(orders),
             stats.GAIN_OVER_FIRST: (costs[0] - min(costs)) / costs[0],
         }
-        decision = with_plan(view, decision_of(view, packed), rows, start)
+        decision = with_plan(view, decision_of(view, result), rows, start)
         return decision._replace(stats=numbers)
 
     def _orders(self, state: DecisionState) -> list[IntArray]:
@@ -141,10 +140,10 @@ class Lookahead(Dispatcher):
         behind = np.arange(len(state.jobs), len(duration), dtype=np.int64)
         costs = []
         for order in orders:
-            start = pool.list_plan(
+            start = _core.list_plan(
                 join([order, behind]), duration, demand, ready, state.times, state.level
             )
-            costs.append(float(plan_cost(start, duration, submit, float(self._aging))))
+            costs.append(_core.plan_cost(start, duration, submit, self._aging))
         return costs
 
     def state(self) -> Mapping[str, Any]:

@@ -1,7 +1,7 @@
 """
 The machine node by node over time, and list plans on it.
 
-Exact where :mod:`cpsched.kernels.pool` relaxes: each job gets the first window in which it can be
+Exact where :mod:`cpsched.cp.pool` relaxes: each job gets the first window in which it can be
 *placed*, with that placement, for its whole duration.
 """
 
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.cp.solve import Candidate
-from cpsched.kernels import planning
 from cpsched.model import columns as c
 
 if TYPE_CHECKING:
@@ -82,10 +81,6 @@ class Timeline:
         self, rows: IntArray, duration: IntArray, order: IntArray, *, occupy: bool
     ) -> Candidate:
         """Place jobs at their first windows, which each takes from the next if it occupies it."""
-        allocator, store = self.allocator, self.view.waiting.store
-        start, takes = planning.list_on_nodes(
-            allocator.order_for(self.view), np.array(rows), duration, order, occupy, store.columns,
-            store.shapes, self.view.eligible, allocator.capacity, allocator.memory.worth,
-            allocator.memory.places, self.times, self.levels,
-        )  # fmt: skip
+        memory = self.allocator.look_at(self.view)
+        start, takes = memory.list_on_nodes(rows, duration, order, occupy, self.times, self.levels)
         return Candidate(start, takes)

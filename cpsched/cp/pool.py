@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
+from cpsched import _core
 from cpsched.cp import capacity
 from cpsched.cp.objective import bounds, delay
 from cpsched.cp.solve import Candidate, DecisionProblem
 from cpsched.dispatch.pooled import free_now, free_over_time, given_back, pooled_demand
-from cpsched.kernels import pool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -189,7 +189,7 @@ def _starts(
 ) -> IntArray:
     """Return the starts of the list plan of jobs that may all start now."""
     ready = np.zeros(len(duration), dtype=np.int64)
-    start: IntArray = pool.list_plan(order, duration, demand, ready, times, level)
+    start: IntArray = _core.list_plan(order, duration, demand, ready, times, level)
     return start
 
 

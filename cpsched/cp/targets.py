@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from cpsched import _core
 from cpsched.cp.capacity import TotalDemand, binding_kinds
-from cpsched.kernels import rooms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -89,9 +89,10 @@ def requests_of(timeline: Timeline, jobs: JobTable, latest: IntArray) -> Request
     for position, key in enumerate(zip(jobs.shape.tolist(), segment.tolist(), strict=True)):
         if key not in known:
             shape, at = key
-            known[key] = np.empty(len(capacity), dtype=np.int64)
-            free, shapes = timeline.levels[at], view.waiting.store.shapes
-            rooms.unit_capacity(free, capacity, view.eligible, shapes, shape, known[key])
+            shapes = view.waiting.store.shapes
+            known[key] = _core.num_fitting_tasks(
+                timeline.levels[at], capacity, view.eligible, shapes, shape
+            )
         fitting[position] = known[key]
     units = jobs.units
     return Requests(

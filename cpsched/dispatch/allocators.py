@@ -1,9 +1,9 @@
 """
 Allocators: which of the suitable nodes a job's units are placed on.
 
-Each is an order of nodes. The kernels fill nodes in that order and skip one only if with it the job
-would no longer fit within its bounds on the number of nodes, so no allocator refuses a job that any
-choice of nodes can hold. Jobs that need consecutive nodes ignore the order: all allocators give
+Each is an order of nodes. Nodes are filled in that order, and one is skipped only if with it the
+job would no longer fit within its bounds on the number of nodes, so no allocator refuses a job that
+any choice of nodes can hold. Jobs that need consecutive nodes ignore the order: all allocators give
 them the shortest run, the first one in node order. A job with a switch limit gets the fewest groups
 of the topology's lowest level.
 """
@@ -11,14 +11,13 @@ of the topology's lowest level.
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from cpsched import _core
 from cpsched.dispatch.answers import check_own_allocator
-from cpsched.dispatch.memory import Memory
 from cpsched.errors import DispatchError
-from cpsched.kernels import parts, pass_state, placing
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
 from cpsched.util.own_code import title
@@ -33,7 +32,9 @@ if TYPE_CHECKING:
     from cpsched.util.types import IntArray
 
 
-#: Of the request that weighs most; the others' are whole parts of it.
+#: The most request classes that an order of nodes goes by.
+_MOST_WANTED = 40
+#: The weight of the request class that weighs most; the others' are whole parts of it.
 _WEIGHT = 2**30
 #: So many units on a node and more are not told apart.
 _TOGETHER = 2**20
@@ -54,11 +55,15 @@ class Allocator:
     name
         As registered.
     policy
-        Which node order the kernels use.
+        The number of its order of nodes in the native core.
     looks_at_jobs
         Whether that order depends on other jobs, so that it must be told of them at every pass.
     memory
-        What the passes that place jobs with it remember between decisions.
+        What the native passes that place jobs with it remember between decisions: a cache, and no
+        state.
+    capacity, levels
+        What each node has, shape ``(N, R)``, and its group at each level of the topology, shape
+        ``(L, N)``.
     """
 
     name: ClassVar[str] = ""
@@ -81,22 +86,27 @@ class Allocator:
         """
         if not isinstance(getattr(self, "policy", None), int | np.integer):
             raise DispatchError(
-                f"{title(self)}: its class has no policy, the order of nodes in which kernels place"
-                " jobs; derive it from an allocator that has one, such as FirstFit"
+                f"{title(self)}: its class has no policy, the number of its order of nodes;"
+                " derive it from an allocator that has one, such as FirstFit"
             )
         self.capacity: IntArray = system.capacity
+        self.levels: IntArray = system.topology.levels
         self._topology = system.topology
-        self.memory = Memory(self.capacity, system.topology)
+        self.memory = _core.PassMemory(int(self.policy), self.capacity, self.levels)
 
-    def order_for(self, view: View) -> np.integer[Any]:
+    def look_at(self, view: View) -> _core.PassMemory:
         """
-        Return the order of nodes for the kernels, in eight bits where it is all that counts.
+        Point the native passes to a view; return what they are called on.
 
-        They are compiled for either type, and for the smaller one without what jobs need that say
-        which nodes go together, and orders that go by the topology: a third of a first run's time.
+        It forgets what does not hold any more, if the view has another job store than the last
+        one, if the queue has been reordered or if other nodes are eligible. A store's columns that
+        are set at submit, and the masks of eligible nodes, must not be changed in place.
         """
-        plain = self.policy < parts.LOWEST_SWITCH and not view.waiting.store.confines
-        return np.int8(self.policy) if plain else np.int64(self.policy)
+        store = view.waiting.store
+        self.memory.look_at(
+            store, store.columns, store.shapes, view.eligible, view.free, store.reordered
+        )
+        return self.memory
 
     def place(
         self,
@@ -125,29 +135,12 @@ class Allocator:
         Allocation or None
             None if the job does not fit.
         """
-        store = view.waiting.store
-        columns, at, free = store.columns, row, free.view()
-        # As the kernels are compiled for, as is what has changed.
-        free.flags.writeable = False
+        job = view.waiting.store.columns[row]
         if changed:
-            columns, at = columns[row : row + 1].copy(), 0
-            for column, value in changed.items():
-                columns[0, column] = value
-            columns.flags.writeable = False
-        takes = np.zeros(len(free), dtype=np.int64)
-        fits = placing.place(
-            self.order_for(view),
-            columns,
-            at,
-            store.shapes,
-            view.eligible,
-            self.capacity,
-            self.memory.worth,
-            self.memory.places,
-            free,
-            takes,
-        )
-        return self.allocation(view, row, takes) if fits else None
+            job = job.copy()
+            job[list(changed)] = list(changed.values())
+        takes = self.look_at(view).place(job, free)
+        return None if takes is None else self.allocation(view, row, takes)
 
     def allocation(self, view: View, row: int, takes: IntArray) -> Allocation:
         """Return the allocation of a job that puts ``takes[n]`` units on node n."""
@@ -209,21 +202,21 @@ class FirstFit(Allocator):
     """The nodes in their order along the line."""
 
     name = "first-fit"
-    policy = placing.FIRST_FIT
+    policy = 0
 
 
 class BestFit(Allocator):
     """The node that has room for the fewest units of this job first."""
 
     name = "best-fit"
-    policy = placing.BEST_FIT
+    policy = 1
 
 
 class Pack(Allocator):
     """The busiest node first, so that whole nodes stay free."""
 
     name = "pack"
-    policy = placing.CONSOLIDATE
+    policy = 2
 
 
 class Balanced(Allocator):
@@ -234,7 +227,7 @@ class Balanced(Allocator):
     """
 
     name = "balanced"
-    policy = placing.BALANCED
+    policy = 3
 
 
 class SpareScarce(Allocator):
@@ -248,7 +241,7 @@ class SpareScarce(Allocator):
     """
 
     name = "spare-scarce"
-    policy = placing.FRUGAL
+    policy = 4
 
 
 class Fgd(Allocator):
@@ -262,11 +255,11 @@ class Fgd(Allocator):
     """
 
     name = "fgd"
-    policy = int(placing.LEAST_LOSS)
+    policy = 8
     looks_at_jobs = True
 
-    def order_for(self, view: View) -> np.integer[Any]:
-        """Note what is asked for, and return the order."""
+    def look_at(self, view: View) -> _core.PassMemory:
+        """Do so, and note what waiting and running jobs ask for."""
         store, kinds = view.waiting.store, self.capacity.shape[1]
         rows = np.concatenate([view.waiting.rows, view.running.rows])
         shape, units, nodes_max = store.columns[rows][:, [c.SHAPE, c.UNITS, c.NODES_MAX]].T
@@ -279,13 +272,12 @@ class Fgd(Allocator):
         share = (amount / np.maximum(self.capacity.sum(axis=0), 1)).max(axis=1)
         # Once for how much is asked for, and once for how much is lost where that is.
         weight = np.bincount(which, units, len(code)) / together * share**2
-        first = np.argsort(-weight, kind="stable")[: pass_state.ASKED_FOR]
-        requested = self.memory.worth[kinds:].reshape(-1, 3)
-        requested[:] = 0
-        requested[: len(first), 0] = shape[first]
-        requested[: len(first), 1] = together[first]
-        requested[: len(first), 2] = weight[first] / max(weight.max(initial=0), 1e-300) * _WEIGHT
-        return np.int64(self.policy)
+        first = np.argsort(-weight, kind="stable")[:_MOST_WANTED]
+        share = weight[first] / max(weight.max(initial=0), 1e-300)
+        weights = (share * _WEIGHT).astype(np.int64)
+        wanted = np.stack([shape[first], together[first], weights], axis=1)
+        self.memory.set_wanted(wanted)
+        return super().look_at(view)
 
 
 class LowestSwitch(Allocator):
@@ -297,7 +289,7 @@ class LowestSwitch(Allocator):
     """
 
     name = "lowest-switch"
-    policy = int(parts.LOWEST_SWITCH)
+    policy = 5
 
 
 class FewestGroups(Allocator):
@@ -309,11 +301,11 @@ class FewestGroups(Allocator):
     """
 
     name = "fewest-groups"
-    policy = int(parts.FEWEST_GROUPS)
+    policy = 6
 
 
 class Contiguous(Allocator):
     """The shortest run of free nodes that holds the job, else the fewest runs."""
 
     name = "contiguous"
-    policy = int(parts.CONTIGUOUS)
+    policy = 7

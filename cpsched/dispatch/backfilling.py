@@ -16,15 +16,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cpsched import _core
 from cpsched.dispatch.learning import LearningDispatcher
+from cpsched.dispatch.native import NativeRule, places_of
 from cpsched.dispatch.orders import make_priority
-from cpsched.dispatch.passes import ALL, decision_of, easy_pass, plan_pass, with_plan
+from cpsched.dispatch.passes import ALL, PLAIN, decision_of, easy_pass, plan_pass, with_plan
 from cpsched.dispatch.shadow import PREDICTED
 from cpsched.errors import check_least
-from cpsched.kernels import easy
 
 if TYPE_CHECKING:
     from cpsched.model.decision import Decision
+    from cpsched.model.jobstore import JobStore
     from cpsched.model.view import View
 
 
@@ -48,7 +50,6 @@ class Easy(LearningDispatcher):
 
     name = "easy"
     family = "backfilling"
-    rule = easy.EASY
     good_for = "a baseline; low slowdowns for little computing with order=wsept,estimate=requested"
     goes_wrong_when = (
         "many jobs are short and the order is fifo; with another order a few wait longer"
@@ -65,6 +66,12 @@ class Easy(LearningDispatcher):
         super().__init__(
             *(make_priority(name) for name in orders), allocator=allocator, estimate=estimate
         )
+
+    def native(self, store: JobStore, num_jobs: int) -> NativeRule | None:  # noqa: ARG002
+        """Return the rule of a queue in order of submission."""
+        if type(self) is not Easy or self.allocator.looks_at_jobs or not self.in_queue_order:
+            return None
+        return NativeRule(_core.EasyDispatcher(*places_of(self.allocator), prefers=True))
 
     def choose(self, view: View) -> Decision:
         """Start heads, reserve, backfill."""
@@ -105,14 +112,19 @@ class Conservative(LearningDispatcher):
         check_least("depth", depth, 0, "all")
         super().__init__(make_priority(order), allocator=allocator, estimate=estimate)
         self.depth = ALL if depth is None else min(depth, ALL)
-        if self.depth == 1:
-            self.rule = easy.PLAIN
+
+    def native(self, store: JobStore, num_jobs: int) -> NativeRule | None:  # noqa: ARG002
+        """Return the rule of one reservation in order of submission."""
+        plain = type(self) is Conservative and self.depth == 1 and self.in_queue_order
+        if not plain or self.allocator.looks_at_jobs:
+            return None
+        return NativeRule(_core.EasyDispatcher(*places_of(self.allocator), prefers=False))
 
     def choose(self, view: View) -> Decision:
         """Plan the queue, start what is planned for now."""
         planned_view, rows = self.reserving.view(view), self.queues[0].rows(view)
         if self.depth == 1:
-            packed = easy_pass(planned_view, rows, rows, self.allocator, easy.PLAIN)
-            return decision_of(view, packed)
-        packed, planned = plan_pass(planned_view, rows, self.allocator, self.depth, full=False)
-        return with_plan(view, decision_of(view, packed), rows, planned)
+            result = easy_pass(planned_view, rows, rows, self.allocator, PLAIN)
+            return decision_of(view, result)
+        result, planned = plan_pass(planned_view, rows, self.allocator, self.depth, full=False)
+        return with_plan(view, decision_of(view, result), rows, planned)

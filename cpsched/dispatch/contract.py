@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cpsched.dispatch.allocators import Allocator
+    from cpsched.dispatch.native import NativeRule
     from cpsched.model.decision import Decision
+    from cpsched.model.jobstore import JobStore
     from cpsched.model.system import System
     from cpsched.model.view import View
     from cpsched.util.types import IntArray
@@ -123,13 +125,19 @@ class Dispatcher(RemembersArguments, ABC):
     def decide(self, view: View) -> Decision:
         """Answer one view."""
 
-    def event_loop(self) -> Any:
+    def native(self, store: JobStore, num_jobs: int) -> NativeRule | None:  # noqa: ARG002
         """
-        Return a compiled event loop that decides the same, None if there is none.
+        Return what the event loop asks instead of :meth:`decide`; None if there is nothing.
 
-        Its ``is_ready()`` says whether it can go on from the present, and its ``go_on`` takes the
-        view and what :func:`cpsched.kernels.event_loop.event_loop` takes, without what is only of
-        the built-in passes, and returns what that returns.
+        It decides the same without Python, and is asked only where nobody sees each decision. A
+        class that derives from one with a native rule may decide differently: it has none.
+
+        Parameters
+        ----------
+        store
+            The jobs that have been submitted.
+        num_jobs
+            All jobs of the simulation.
         """
         return None
 

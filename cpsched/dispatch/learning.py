@@ -23,8 +23,6 @@ from cpsched.model.decision import NOTHING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import numpy as np
-
     from cpsched.dispatch.allocators import Allocator
     from cpsched.dispatch.orders import Priority
     from cpsched.model.decision import Decision
@@ -55,9 +53,6 @@ class LearningDispatcher(Dispatcher):
 
     Attributes
     ----------
-    rule
-        Of the compiled pass that does what it does (:data:`cpsched.kernels.easy.EASY`); None where
-        there is none.
     history
         What has been learnt.
     overdue
@@ -67,7 +62,6 @@ class LearningDispatcher(Dispatcher):
         The order of each priority.
     """
 
-    rule: np.int64 | np.int32 | np.int8 | None = None
     allocator: Allocator
     overdue: float | None = None
 

@@ -1,25 +1,36 @@
-"""From the arrays a kernel returns to a decision, and back to the kernels' arguments."""
+"""Native passes over the queue of a view, and the decisions that they amount to."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
-from cpsched.kernels import easy, pass_state, planning, start_log
-from cpsched.kernels import list_pass as listing
+import numpy as np
+
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import NOTHING, Decision, PlannedStarts, Start
 
 if TYPE_CHECKING:
-    import numpy as np
-
+    from cpsched import _core
     from cpsched.dispatch.allocators import Allocator
     from cpsched.dispatch.orders import Priority
     from cpsched.model.view import View
     from cpsched.util.types import AnyArray, BoolArray, IntArray
 
+    #: What a pass starts and reserves, None where that is nothing: the rows that start, the bounds
+    #: of their nodes (one more), the nodes, the tasks on each and what is taken of each; then the
+    #: row of the job with the reservation (-1 for none), when it starts, and the reserved nodes.
+    PassResult: TypeAlias = (
+        tuple[IntArray, IntArray, IntArray, IntArray, IntArray, int, int, IntArray] | None
+    )
+
 #: As many reservations as there are jobs.
 ALL = 2**62
+
+#: How the queue behind the first job that does not fit is backfilled: around a reservation that
+#: uses busy capacity first, as backfilled jobs use reserved capacity first; or without such a
+#: preference, as with the first of several reservations.
+EASY, PLAIN = 0, 1
 
 
 def start_in_order(view: View, rows: IntArray, allocator: Allocator, *, stop: bool) -> Decision:
@@ -36,101 +47,87 @@ def start_in_order(view: View, rows: IntArray, allocator: Allocator, *, stop: bo
 
 def fits_now(view: View, rows: IntArray, allocator: Allocator) -> BoolArray:
     """
-    Return of some rows of the store, read-only, which jobs could start now on their own.
+    Return of some rows of the store which jobs could start now on their own.
 
-    Never False for one that can; see the kernel.
+    Exact except for bounds on the number of nodes, even splits and jobs whose nodes must go
+    together, for which True may be too optimistic; never False for a job that fits.
     """
-    allocator.memory.prepare_room(view)
-    fits: BoolArray = listing.fits_now(rows, *_tables(view, allocator))
+    fits: BoolArray = np.empty(len(rows), dtype=np.bool_)
+    allocator.look_at(view).fits_now(rows, fits)
     return fits
 
 
-def list_pass(view: View, rows: IntArray, allocator: Allocator, *, stop: bool) -> IntArray:
-    """
-    Return what :func:`start_in_order` decides, packed as by :mod:`cpsched.kernels.start_log`.
-    """
-    allocator.memory.prepare_room(view)
-    policy = allocator.order_for(view)
-    packed: IntArray = listing.list_pass(policy, stop, rows, *_tables(view, allocator))
-    return packed
+def list_pass(view: View, rows: IntArray, allocator: Allocator, *, stop: bool) -> PassResult:
+    """Return what :func:`start_in_order` decides, for :func:`decision_of`."""
+    result: PassResult = allocator.look_at(view).list(rows, stop)
+    return result
 
 
 def easy_pass(
-    view: View,
-    rows: IntArray,
-    behind: IntArray,
-    allocator: Allocator,
-    rule: np.int64 = easy.EASY,
-) -> IntArray:
+    view: View, rows: IntArray, behind: IntArray, allocator: Allocator, rule: int = EASY
+) -> PassResult:
     """
-    Return what EASY decides, packed as by :mod:`cpsched.kernels.start_log`.
+    Return what EASY decides, for :func:`decision_of`.
+
+    Jobs start from the head of the queue on. The first that does not fit gets a reservation, and
+    those behind it are backfilled. A job that could not be placed even if all that runs had ended
+    (nodes are down) is skipped as if it were not in the queue.
 
     Parameters
     ----------
     rows
-        Rows of the store, read-only, in priority order.
+        Rows of the store in priority order.
     behind
         The same in the order in which they are backfilled.
     rule
-        See :data:`cpsched.kernels.easy.EASY`.
+        :data:`EASY` or :data:`PLAIN`.
     """
-    memory = allocator.memory
-    memory.prepare(view)
-    policy = allocator.order_for(view)
-    packed: IntArray = easy.easy_pass(
-        policy, rule, view.now, rows, behind, memory.class_of, None,
-        *_tables(view, allocator), *_running(view),
-    )  # fmt: skip
-    return packed
+    result: PassResult = look_at_all(view, allocator).easy(rows, behind, rule)
+    return result
 
 
 def plan_pass(
     view: View, rows: IntArray, allocator: Allocator, depth: int, *, full: bool
-) -> tuple[IntArray, IntArray]:
+) -> tuple[PassResult, IntArray]:
     """
-    Plan the jobs of some rows of the store, read-only, in their order.
+    Plan the jobs of some rows of the store in their order.
 
     Returns
     -------
-    packed, planned
-        What starts, packed as by :mod:`cpsched.kernels.start_log`, and the planned starts.
+    result, planned
+        What starts, for :func:`decision_of`, and the planned starts.
     """
-    allocator.memory.prepare_room(view)
-    policy = allocator.order_for(view)
-    packed, planned = planning.plan_pass(
-        policy, view.now, rows, depth, int(full), *_tables(view, allocator), *_running(view)
-    )
-    return packed, planned
+    result, planned = look_at_all(view, allocator).plan(rows, depth, full)
+    return result, planned
 
 
-def decision_of(view: View, packed: IntArray) -> Decision:
-    """Return the decision a kernel's pass amounts to; its head becomes a plan of one job."""
-    number = packed.item
-    count, used, num_nodes = number(0), number(1), number(4)
-    if not (count or num_nodes):
+def look_at_all(view: View, allocator: Allocator) -> _core.PassMemory:
+    """Point the native passes to a view and its running jobs; return what they are called on."""
+    memory, running = allocator.look_at(view), view.running
+    memory.look_at_running(view.now, running.rows, running.arena.node, running.arena.amount)
+    return memory
+
+
+def decision_of(view: View, result: PassResult) -> Decision:
+    """Return the decision a pass amounts to; its reservation becomes a plan of one job."""
+    if result is None:
         return NOTHING
+    rows, bounds, node, units, amount, head, reserved_at, reserved = result
     columns = view.waiting.store.columns
     plan = None
-    if num_nodes:
-        handle = columns.item(number(2), c.HANDLE)
-        plan = PlannedStarts((handle,), (number(3),), {handle: packed[-num_nodes:]})
-    if not count:
+    if head >= 0:
+        handle = columns.item(head, c.HANDLE)
+        plan = PlannedStarts((handle,), (reserved_at,), {handle: reserved})
+    if len(rows) == 0:
         return Decision((), plan)
-    at = start_log.HEADER + 2 * count + 1
-    middle = at + used
-    end = middle + used
-    node = packed[at:middle]
-    units = packed[middle:end]
-    amount = packed[end : len(packed) - num_nodes].reshape(used, -1)
-    if count == 1:
-        handle = columns.item(number(start_log.HEADER), c.HANDLE)
+    if len(rows) == 1:
+        handle = columns.item(rows.item(0), c.HANDLE)
         return Decision((Start(handle, Allocation(node, units, amount)),), plan)
-    rows = packed[start_log.HEADER : start_log.HEADER + count]
-    bounds = packed[start_log.HEADER + count : start_log.HEADER + 2 * count + 1].tolist()
+    limits = bounds.tolist()
     actions = [
         Start(handle, Allocation(node[first:last], units[first:last], amount[first:last]))
         for handle, first, last in zip(
-            columns[rows, c.HANDLE].tolist(), bounds[:-1], bounds[1:], strict=True
+            columns[rows, c.HANDLE].tolist(), limits[:-1], limits[1:], strict=True
         )
     ]
     return Decision(actions, plan)
@@ -148,30 +145,20 @@ def with_plan(view: View, decision: Decision, rows: IntArray, planned: IntArray)
 
 
 def candidates(view: View, priority: Priority, allocator: Allocator) -> IntArray:
-    """Return the rows, in queue order, of the jobs worth ranking: see the kernel."""
-    allocator.memory.prepare(view)
-    rows: IntArray = pass_state.candidates(
-        priority.by_age, view.waiting.rows, allocator.memory.class_of, *_tables(view, allocator)
-    )
+    """
+    Return the jobs worth ranking, those that could start now on their own, as rows in queue order.
+
+    Exact except for bounds on the number of nodes, even splits and jobs whose nodes must go
+    together, which may be included though they do not fit. Where a priority goes by age, only as
+    many jobs of one class are returned as fit together: it puts earlier ones first, so later ones
+    cannot start.
+    """
+    rows: IntArray = allocator.look_at(view).candidates(view.waiting.rows, priority.by_age)
     return rows
 
 
-def _tables(view: View, allocator: Allocator) -> tuple[Any, ...]:
-    """Return the arrays that every pass takes, in its order."""
-    store, memory = view.waiting.store, allocator.memory
-    return (
-        store.columns, store.shapes, view.eligible, memory.main, memory.job_classes, view.free,
-    )  # fmt: skip
-
-
-def _running(view: View) -> tuple[Any, ...]:
-    """Return the running jobs by expected end, and their allocations."""
-    running = view.running
-    return running.rows, running.arena.node, running.arena.amount
-
-
 def frozen(rows: IntArray) -> IntArray:
-    """Mark an array of rows read-only, as the kernels are compiled for."""
+    """Mark an array of rows read-only."""
     rows.flags.writeable = False
     return rows
 

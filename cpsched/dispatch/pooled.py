@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.kernels import pool, rooms
+from cpsched import _core
 
 if TYPE_CHECKING:
     from cpsched.dispatch.allocators import Allocator
@@ -44,9 +44,8 @@ def pooled_demand(view: View, jobs: JobTable, allocator: Allocator) -> IntArray:
 def _on_empty_nodes(view: View, shape: int, allocator: Allocator) -> tuple[int, IntArray]:
     """Return the most units of a request one node can hold, and the least its nodes have."""
     capacity = allocator.capacity
-    units = np.empty(len(capacity), dtype=np.int64)
-    store = view.waiting.store
-    rooms.unit_capacity(capacity, capacity, view.eligible, store.shapes, shape, units)
+    shapes = view.waiting.store.shapes
+    units = _core.num_fitting_tasks(capacity, capacity, view.eligible, shapes, shape)
     usable = capacity[units > 0]
     smallest = usable.min(axis=0) if len(usable) else np.zeros_like(capacity[0])
     return max(int(units.max(initial=0)), 1), smallest
@@ -55,7 +54,7 @@ def _on_empty_nodes(view: View, shape: int, allocator: Allocator) -> tuple[int, 
 def given_back(view: View) -> IntArray:
     """Return what each of the B running jobs releases when it ends, shape ``(B, R)``."""
     running = view.running
-    back: IntArray = pool.given_back(running.rows, running.store.columns, running.arena.amount)
+    back: IntArray = _core.given_back(running.rows, running.store.columns, running.arena.amount)
     return back
 
 
@@ -81,5 +80,5 @@ def free_over_time(view: View, back: IntArray, free: IntArray) -> tuple[IntArray
         time is now, and levels never decrease.
     """
     running = view.running
-    times, level = pool.pool_profile(view.now, running.store.columns, running.rows, back, free)
+    times, level = _core.pool_profile(view.now, running.store.columns, running.rows, back, free)
     return times, level

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
+from cpsched import _core
 from cpsched.dispatch import orders
 from cpsched.dispatch.learning import LearningDispatcher
+from cpsched.dispatch.native import GreedyRule, NativeRule, places_of
 from cpsched.dispatch.orders import ExpectedWait, Slowdown, make_priority
 from cpsched.dispatch.passes import candidates, frozen, start_in_order
-from cpsched.kernels import event_loop
 from cpsched.model.decision import NOTHING, Decision
 from cpsched.model.jobtable import JobTable
 
 if TYPE_CHECKING:
     from cpsched.dispatch.orders import Priority
-    from cpsched.model.system import System
+    from cpsched.model.jobstore import JobStore
     from cpsched.model.view import View
 
 
@@ -40,10 +39,15 @@ class Fifo(LearningDispatcher):
     good_for = "a reference: nobody is overtaken"
     goes_wrong_when = "a large job is at the head: the cluster drains for it, and all others wait"
     order: ClassVar[type[Priority]] = orders.FifoOrder
-    rule = event_loop.FIFO
 
     def __init__(self, allocator: str = "first-fit") -> None:
         super().__init__(self.order(), allocator=allocator)
+
+    def native(self, store: JobStore, num_jobs: int) -> NativeRule | None:  # noqa: ARG002
+        """Return the rule that starts from the head of the queue on."""
+        if type(self) is not Fifo or self.allocator.looks_at_jobs:
+            return None
+        return NativeRule(_core.FifoDispatcher(*places_of(self.allocator)))
 
     def choose(self, view: View) -> Decision:
         """Start from the head of the queue on."""
@@ -107,15 +111,17 @@ class Greedy(LearningDispatcher):
         self.priority = make_priority(order)
         super().__init__(self.priority, allocator=allocator)
 
-    def reset(self, system: System, seed: int) -> None:
-        """Prepare for a system, where each of the built-in priorities has a compiled rule."""
-        super().reset(system, seed)
-        self.rule = None
-        if type(self.priority) is Slowdown:
-            self.rule = event_loop.RANKED
-        elif type(self.priority) is ExpectedWait and system.default_expected_wait:
+    def native(self, store: JobStore, num_jobs: int) -> NativeRule | None:  # noqa: ARG002
+        """Return the rule by expected wait or by slowdown; other orders have none."""
+        priority, largest_wait = self.priority, 0
+        if type(self) is not Greedy or self.allocator.looks_at_jobs:
+            return None
+        if type(priority) is ExpectedWait and priority.system.default_expected_wait:
             # Else a job may have none, which is an error once it is ranked.
-            self.rule = np.int32(self.priority.largest)
+            largest_wait = priority.largest
+        elif type(priority) is not Slowdown:
+            return None
+        return GreedyRule(self.allocator, priority, largest_wait, num_jobs)
 
     def choose(self, view: View) -> Decision:
         """Start what fits; only jobs that fit on their own are worth ranking."""

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from cpsched import _core
 from cpsched.dispatch.backlog import Backlog
-from cpsched.kernels import likely
-from cpsched.kernels.costs import overdue_slope
 from cpsched.model import columns as c
 from cpsched.model.prediction import HORIZONS, LEVELS
 
@@ -25,6 +24,17 @@ if TYPE_CHECKING:
     from cpsched.model.view import View
     from cpsched.util.types import FloatArray, IntArray
 
+#: Columns of what is known of a job, ``JobFacts`` in ``cpsched/cpp/runtime_distribution.h``: the
+#: number of its user (-1: unknown), its requested time, the logarithms of requested time, estimate
+#: and cores, its predicted runtimes, their weights, and for how long it has run.
+USER, LIMIT, TRAIT, ESTIMATE = 0, 1, 2, 3
+PREDICTED, NUM_PREDICTED = 5, 13
+ELAPSED = PREDICTED + 2 * NUM_PREDICTED
+NUM_FACTS = ELAPSED + 1
+#: Columns of an ended job: its runtime, the three logarithms, the number of its user.
+ENDED_USER, ENDED_WIDTH = 4, 5
+#: Ended jobs remembered of each user and of all.
+ENDED_OF_USER, ENDED_OF_ALL = 40, 250
 #: A job that takes less of the machine, or nothing, counts as if it took this much.
 _LEAST_SHARE = 1e-9
 #: Estimates are judged by this many of the last ended jobs, with older ones fading out.
@@ -37,12 +47,14 @@ _BETWEEN = np.sqrt(np.array((HORIZONS[0] / 6, *HORIZONS[:-1])) * np.array(HORIZO
 
 class RuntimeDistribution(NamedTuple):
     """
-    Possible runtimes of n jobs with weights, see :func:`cpsched.kernels.likely.likely_runtimes`.
+    Possible runtimes of n jobs with weights: those of similar ended jobs, and predicted ones.
+
+    The distance of jobs and the weights: ``cpsched/cpp/runtime_distribution.h``.
 
     Attributes
     ----------
     runtime, weight
-        Seconds and their weights, shape ``(n, SAMPLES)``.
+        Seconds and their weights, which add up to 1, shape ``(n, 45)``.
     size
         How many of them count, shape ``(n,)``.
     """
@@ -58,14 +70,32 @@ class RuntimeDistribution(NamedTuple):
         )
 
     def expectations(self) -> tuple[FloatArray, FloatArray]:
-        """Return means of ``1 / max(r, 10)`` and of r, see the kernel; shape ``(n,)``."""
-        slope, mean = likely.expectations(*self)
+        """
+        Return means over the runtimes r of each job, shape ``(n,)``.
+
+        Of ``1 / max(r, 10)``, which a second of waiting adds to the bounded slowdown, and of r.
+        """
+        slope, mean = _core.expected_runtimes(*self)
         return slope, mean
 
-    def draw(self, scenarios: int, seed: int, elapsed: IntArray, expected: IntArray) -> IntArray:
-        """Draw runtimes, see :func:`cpsched.kernels.likely.draw_runtimes`."""
-        drawn: IntArray = likely.draw_runtimes(scenarios, seed, elapsed, expected, *self)
-        return drawn
+    def sample(self, scenarios: int, seed: int, elapsed: IntArray, otherwise: IntArray) -> IntArray:
+        """
+        Return sampled runtimes that are longer than jobs have run (Latin hypercube sampling).
+
+        Parameters
+        ----------
+        scenarios, seed
+            The number of samples of each job, and where the random numbers begin.
+        elapsed, otherwise
+            Seconds that each job has run, and what to take where no runtime is longer; ``(n,)``.
+
+        Returns
+        -------
+        ndarray
+            Whole seconds, shape ``(scenarios, n)``.
+        """
+        sampled: IntArray = _core.sampled_runtimes(scenarios, seed, elapsed, otherwise, *self)
+        return sampled
 
 
 class DelayCosts(NamedTuple):
@@ -108,9 +138,9 @@ class RuntimeHistory:
         self._users: dict[str, int] = {}
         self._codes: IntArray = np.full(1, -1, dtype=np.int64)
         self._store: object = None
-        self._own: FloatArray = np.zeros((0, likely.PAST))
+        self._own: FloatArray = np.zeros((0, ENDED_WIDTH))
         self._num_own: IntArray = np.zeros(0, dtype=np.int64)
-        self._past: FloatArray = np.zeros((likely.ALL, likely.PAST))
+        self._past: FloatArray = np.zeros((ENDED_OF_ALL, ENDED_WIDTH))
         self._num_past = 0
         self._typical_area = 0.0
         #: How much runtimes differ from one job of a user to the next, and how much of that is
@@ -141,8 +171,8 @@ class RuntimeHistory:
         if num_users <= capacity:
             return
         capacity = max(2 * capacity, num_users)
-        rows = capacity * likely.OWN - len(self._own)
-        self._own = np.concatenate([self._own, np.zeros((rows, likely.PAST))])
+        rows = capacity * ENDED_OF_USER - len(self._own)
+        self._own = np.concatenate([self._own, np.zeros((rows, ENDED_WIDTH))])
         more = np.zeros(capacity - len(self._num_own), dtype=np.int64)
         self._num_own = np.concatenate([self._num_own, more])
 
@@ -161,7 +191,7 @@ class RuntimeHistory:
                 ran = max(view.now - start, 1)
                 # A start that failed, or was cut short, is not an end: the job waits again. A start
                 # with a fixed maximum length gives no more information.
-                if handle not in failed or np.log(ran) >= facts[likely.TRAIT]:
+                if handle not in failed or np.log(ran) >= facts[TRAIT]:
                     self.learn(facts, ran)
         if len(known) < len(handles):
             self._remember(running, running.start)
@@ -193,7 +223,7 @@ class RuntimeHistory:
         self.backlog.note(view, expected, taken, lambda jobs: self.of(jobs).expectations()[1])
 
     def _remember(self, jobs: JobTable, start: IntArray) -> None:
-        facts = self.facts(jobs)[:, : likely.SAID]
+        facts = self.facts(jobs)[:, :PREDICTED]
         rows = np.column_stack([start, facts]).tolist()
         for handle, row in zip(jobs.handle.tolist(), rows, strict=True):
             self._running.setdefault(handle, tuple(row))
@@ -209,17 +239,17 @@ class RuntimeHistory:
         runtime
             Seconds, at least 1.
         """
-        user, traits = int(facts[likely.USER]), facts[likely.TRAIT : likely.SAID]
+        user, traits = int(facts[USER]), facts[TRAIT:PREDICTED]
         row = (runtime, *traits, user)
-        self._past[self._num_past % likely.ALL] = row
+        self._past[self._num_past % ENDED_OF_ALL] = row
         self._num_past += 1
         area = runtime * float(np.exp(traits[-1]))
         self._typical_area += (area - self._typical_area) / self._num_past
-        self._judge_estimates(user, float(np.log(runtime)), facts[likely.ESTIMATE])
+        self._judge_estimates(user, float(np.log(runtime)), facts[ESTIMATE])
         if user >= 0:
             self._grow(user + 1)
-            slot = self._num_own[user] % likely.OWN
-            self._own[user * likely.OWN + slot] = row
+            slot = self._num_own[user] % ENDED_OF_USER
+            self._own[user * ENDED_OF_USER + slot] = row
             self._num_own[user] += 1
 
     def _judge_estimates(self, user: int, runtime: float, estimate: float) -> None:
@@ -236,7 +266,7 @@ class RuntimeHistory:
     @property
     def scale(self) -> float:
         """
-        How far runtimes go along with estimates, from 0 to 1; see the kernel.
+        How far runtimes follow estimates, from 0 to 1: a power of the ratio of two estimates.
 
         1 where a user's next job runs as much longer as it is estimated to, 1/2 where the estimates
         say nothing that the last runtime does not, 0 where they mislead.
@@ -248,10 +278,10 @@ class RuntimeHistory:
         """Forget the jobs of a user, whose number another may have from now on."""
         self._num_own[user] = 0
         self._last.pop(user, None)
-        self._past[self._past[:, likely.USER_OF_PAST] == user, likely.USER_OF_PAST] = -1
+        self._past[self._past[:, ENDED_USER] == user, ENDED_USER] = -1
 
     def facts(self, jobs: JobTable) -> FloatArray:
-        """Return what is known of jobs, see :mod:`cpsched.kernels.likely`; shape ``(n, F)``."""
+        """Return what is known of jobs, see the columns above; shape ``(n, F)``."""
         if self._waiting is not None:
             waiting, facts, _ = self._waiting
             if jobs.rows is waiting.rows and jobs.store is waiting.store:
@@ -265,7 +295,7 @@ class RuntimeHistory:
         if self._waiting is not None and facts is self._waiting[1]:
             return self._waiting[2]
         past, own = (self._past, self._num_past), (self._own, self._num_own)
-        return RuntimeDistribution(*likely.likely_runtimes(facts, *past, *own, self.scale))
+        return RuntimeDistribution(*_core.runtime_distribution(facts, *past, *own, self.scale))
 
     def of(self, jobs: JobTable) -> RuntimeDistribution:
         """Return the runtime distribution of jobs."""
@@ -283,8 +313,8 @@ class RuntimeHistory:
         Return what waiting costs.
 
         The rule of weighted shortest processing times (Smith 1956), with the slope of a job's cost
-        (:mod:`cpsched.kernels.costs`) for its weight and a power of its share of the machine times
-        its runtime for the processing time.
+        for its weight and a power of its share of the machine times its runtime for the processing
+        time.
 
         Parameters
         ----------
@@ -296,15 +326,15 @@ class RuntimeHistory:
             Of the share; 1 in Smith's rule.
         """
         slope, mean = self.distribution(facts).expectations()
-        area = mean * np.exp(facts[:, likely.SAID - 1]) / max(self._typical_area, 1.0)
-        cost = slope + overdue_slope(waited, area, float(aging))
+        area = mean * np.exp(facts[:, PREDICTED - 1]) / max(self._typical_area, 1.0)
+        cost = slope + _core.overdue_slope(waited, area, aging)
         taken = mean * np.maximum(share, _LEAST_SHARE) ** power
         return DelayCosts(cost, cost / taken)
 
     def state(self) -> dict[str, Any]:
         """Return everything seen, as arrays, strings and numbers."""
         running = sorted(self._running.items())
-        width = 2 + likely.SAID
+        width = 2 + PREDICTED
         return {
             "running": np.array([(h, *rest) for h, rest in running]).reshape(-1, width),
             "users": list(self._users),
@@ -347,7 +377,7 @@ def facts_of(
     ran: IntArray | int = 0,
 ) -> FloatArray:
     """
-    Return what is known of n jobs as one array, see :mod:`cpsched.kernels.likely`.
+    Return what is known of n jobs as one array, see the columns above.
 
     Parameters
     ----------
@@ -359,16 +389,14 @@ def facts_of(
     ran
         Seconds that jobs have run without coming to their ends.
     """
-    facts = np.zeros((len(user), likely.NUM_FACTS))
-    facts[:, likely.USER] = user
-    facts[:, likely.LIMIT] = np.maximum(requested_time, 1)
+    facts = np.zeros((len(user), NUM_FACTS))
+    facts[:, USER] = user
+    facts[:, LIMIT] = np.maximum(requested_time, 1)
     traits = np.column_stack([requested_time, estimate, cores])
-    facts[:, likely.TRAIT : likely.SAID] = np.log(np.maximum(traits, 1))
-    facts[:, likely.RAN] = ran
+    facts[:, TRAIT:PREDICTED] = np.log(np.maximum(traits, 1))
+    facts[:, ELAPSED] = ran
     if quantiles is not None or ends_within is not None:
-        facts[:, likely.SAID : likely.RAN] = _predicted(
-            facts[:, likely.LIMIT], quantiles, ends_within
-        )
+        facts[:, PREDICTED:ELAPSED] = _predicted(facts[:, LIMIT], quantiles, ends_within)
     return facts
 
 
@@ -382,8 +410,8 @@ def _predicted(
     to a runtime between them.
     """
     num, levels = len(limit), len(LEVELS)
-    runtime = np.ones((num, likely.PREDICTED))
-    weight = np.zeros((num, likely.PREDICTED))
+    runtime = np.ones((num, NUM_PREDICTED))
+    weight = np.zeros((num, NUM_PREDICTED))
     if quantiles is not None:
         runtime[:, :levels] = quantiles
         weight[:, :levels] = (quantiles[:, :1] > 0) / levels

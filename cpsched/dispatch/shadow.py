@@ -136,7 +136,7 @@ class Shadow:
 
 class ReservationView:
     """
-    View for the reservations of kernels, which plan by runtime estimates and expected ends.
+    View for the reservations of native passes, which plan by runtime estimates and expected ends.
 
     With ``predicted`` that is the view itself. With ``upper`` it is one in which every waiting
     job is planned for as long as its bound, and a running one is expected to end at its

@@ -13,7 +13,6 @@ import numpy as np
 
 from cpsched.dispatch.orders import FifoOrder
 from cpsched.dispatch.passes import frozen
-from cpsched.kernels.arrays import all_marked
 from cpsched.model import columns as c
 from cpsched.model.jobtable import JobTable
 
@@ -80,7 +79,7 @@ class QueueOrder:
             self._is_ordered = np.zeros(len(store.columns), dtype=np.bool_)
             self._is_ordered[self._rows] = True
         known = len(waiting) - len(new)
-        if len(self._rows) != known or not all_marked(waiting.rows, known, self._is_ordered):
+        if len(self._rows) != known or not self._is_ordered[waiting.rows[:known]].all():
             # The view leaves out jobs that wait, or has some the last one left out.
             self._keep(slice(0))
             new = waiting.rows

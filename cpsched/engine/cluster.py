@@ -7,7 +7,6 @@ to a :class:`Cluster` in order of time, and asks it what to start.
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
 from operator import index
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -20,7 +19,6 @@ from cpsched.engine.maintenance import Maintenance
 from cpsched.engine.predicting import (
     Correction,
     checked_prediction,
-    correct_overdue,
     predict,
 )
 from cpsched.errors import (
@@ -36,10 +34,9 @@ from cpsched.model.decision import Decision, Kill, Requeue, Resize, Start, Suspe
 from cpsched.model.jobtable import JobTable
 from cpsched.model.prediction import Outcome, RuntimePredictor, listens, write_down
 from cpsched.model.seeds import stream_seed
-from cpsched.model.speedup import parts_of_second, parts_per_second
 from cpsched.util.own_code import name_of
 from cpsched.util.spec import build
-from cpsched.util.types import MISSING, JobType, Status
+from cpsched.util.types import JobType, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -100,8 +97,6 @@ class Cluster:
     ----------
     machine
         Queue, running jobs and free capacity; read-only.
-    now
-        The second of the last call.
     """
 
     def __init__(
@@ -128,27 +123,23 @@ class Cluster:
         self.correction = one_of(Correction, correction, "correction")
         self._ids: list[str] = []
         self.machine = ClusterState(system, name_of or self._ids.__getitem__)
-        self.now = 0
         self._encoder = JobEncoder(system, self.machine.store, any_queue=any_queue)
-        #: Whether anything has happened since the dispatcher was last asked.
-        self._news = False
-        #: Seconds at which the dispatcher asked to be woken, a heap without duplicates.
-        self._wakes: list[int] = []
+        #: Whether anything has happened since the dispatcher was last asked, and when it is next.
+        self._core = self.machine.core
         self._may_change = may_change
         self._predicts = not self.predictor.is_request
         self._sees_starts = listens(self.predictor, "on_start")
         self._learns = listens(self.predictor, "observe")
-        #: When a job's limit of switches passes: second and row, a heap.
-        self._switch_ends: list[tuple[int, int]] = []
-        #: Jobs for which it has passed.
-        self._relaxed: set[int] = set()
         self._maintenance = Maintenance()
-        #: Seconds that resized jobs have run before, as on the units they prefer.
-        self._ran_before: dict[int, int] = {}
         self.dispatcher.on_epoch(epoch)
         self.dispatcher.reset(system, stream_seed(seed, "dispatcher"))
         self.predictor.on_epoch(epoch)
         self.predictor.reset(system, stream_seed(seed, "predictor"))
+
+    @property
+    def now(self) -> int:
+        """The second of the last call."""
+        return self._core.now
 
     # --- what happens ----------------------------------------------------------------------------
 
@@ -234,14 +225,18 @@ class Cluster:
         if classes is not None:
             machine.set_classes(classes)
         if self._predicts and not predicted:
-            predict(self.predictor, self.machine.store, self._jobs(first, end), now)
+            self.predict(first, end, now)
         for row in range(first, end):
             if held and row in held:
                 machine.store.writable[row, c.STATE] = c.HELD
             else:
-                machine.enqueue(row)
-                self._await_switches(row, now)
-        self._news = True
+                self._core.enqueue(row)
+                self._core.await_switches(row, now)
+        self._core.has_news = True
+
+    def predict(self, first: int, end: int, now: int) -> None:
+        """Estimate the runtimes of jobs ``[first, end)`` of the store, which have just arrived."""
+        predict(self.predictor, self.machine.store, self.jobs(first, end), now)
 
     def release(self, handle: int, now: int) -> None:
         """
@@ -253,9 +248,9 @@ class Cluster:
             If the job is not held.
         """
         self._expect(handle, now, "released", c.HELD)
-        self.machine.return_to_queue(handle)
-        self._await_switches(handle, now)
-        self._news = True
+        self._core.return_to_queue(handle)
+        self._core.await_switches(handle, now)
+        self._core.has_news = True
 
     def start(self, starts: Sequence[Start], now: int) -> None:
         """
@@ -276,13 +271,11 @@ class Cluster:
                 done += 1
         except DispatchError as error:
             for handle, _ in starts[:done]:
-                machine.leave(handle)
-                machine.store.writable[handle, c.STATE] = c.WAITING
+                self._core.undo_start(handle)
             raise DispatchError(f"{name_of(self.dispatcher)}: {error}") from None
-        machine.drop_started(done)
         if self._sees_starts:
             for handle, _ in starts:
-                self.predictor.on_start(self._jobs(handle), now)
+                self.predictor.on_start(self.jobs(handle), now)
 
     def failed(self, handle: int, now: int) -> None:
         """
@@ -295,12 +288,12 @@ class Cluster:
         """
         self._tick(now)
         if self.machine.is_in(handle, c.RUNNING):
-            self.machine.requeue(handle)
+            self._core.requeue(handle)
         elif self.machine.is_in(handle, c.WAITING):
             self.machine.store.writable[handle, c.ATTEMPTS] += 1
         else:
             self._refuse(handle, "said to have failed", "waiting or running")
-        self._news = True
+        self._core.has_news = True
 
     def resize(self, handle: int, allocation: Allocation, now: int) -> None:
         """
@@ -315,8 +308,8 @@ class Cluster:
         self._expect(handle, now, "resized")
         ran = self.ran(handle, now)
         self.machine.resize(handle, allocation, now)
-        self._ran_before[handle] = ran
-        self._news = True
+        self._core.set_ran_before(handle, ran)
+        self._core.has_news = True
 
     def request_resize(self, handle: int, units: int, now: int) -> None:
         """
@@ -339,22 +332,11 @@ class Cluster:
                 f"job {name} asks for {units} units, it may have {units_min} to {units_max}"
             )
         columns[handle, c.WANTED_UNITS] = units
-        self._news = True
+        self._core.has_news = True
 
     def ran(self, handle: int, now: int) -> int:
         """Return how many seconds a running job has run, as on the units it prefers."""
-        columns = self.machine.store.columns
-        passed = now - columns.item(handle, c.SINCE)
-        if handle in self._ran_before:
-            # It was resized then, and made no progress at first.
-            passed = max(passed - columns.item(handle, c.RESIZE_COST), 0)
-        units, preferred, serial = (
-            columns.item(handle, at) for at in (c.HELD_UNITS, c.UNITS, c.SERIAL)
-        )
-        if units != preferred:
-            passed = passed * parts_per_second(units, preferred, serial)
-            passed //= parts_of_second(preferred, serial)
-        return self._ran_before.get(handle, 0) + passed
+        return self._core.ran(handle, now)
 
     def requeue(self, handle: int, now: int) -> None:
         """
@@ -370,9 +352,9 @@ class Cluster:
         self._expect(handle, now, "queued again")
         columns = self.machine.store.writable
         columns[handle, c.RAN] = max(columns[handle, c.RAN], self.ran(handle, now))
-        self._ran_before.pop(handle, None)
-        self.machine.requeue(handle)
-        self._news = True
+        self._core.forget_ran_before(handle)
+        self._core.requeue(handle)
+        self._core.has_news = True
 
     def end(
         self, handle: int, now: int, *, status: int = Status.COMPLETED, killed: bool = False
@@ -393,14 +375,17 @@ class Cluster:
             If the job is not running.
         """
         self._expect(handle, now, "said to have ended")
-        machine = self.machine
         runtime = self.ran(handle, now) if self._learns else 0
-        self._ran_before.pop(handle, None)
-        machine.leave(handle)
-        self._news = True
+        self._core.forget_ran_before(handle)
+        self._core.leave(handle)
+        self._core.has_news = True
         if self._learns:
-            outcome = Outcome(np.array([runtime]), np.array([status]), np.array([killed]))
-            self.predictor.observe(self._jobs(handle), outcome, now)
+            self.observe(handle, runtime, status, killed, now)
+
+    def observe(self, handle: int, runtime: int, status: int, killed: bool, now: int) -> None:
+        """Tell the predictor how a job has ended."""
+        outcome = Outcome(np.array([runtime]), np.array([status]), np.array([killed]))
+        self.predictor.observe(self.jobs(handle), outcome, now)
 
     def cancel(self, handle: int, now: int) -> None:
         """
@@ -415,10 +400,12 @@ class Cluster:
         waited = self.machine.is_in(handle, c.WAITING)
         if not waited and not self.machine.is_in(handle, c.HELD):
             self._refuse(handle, "cancelled", "waiting")
-        self.machine.store.writable[handle, c.STATE] = c.ENDED
-        self.machine.drop_started(int(waited))
-        self._news = True
-        self.predictor.on_cancel(self._jobs(handle), now)
+        if waited:
+            self._core.dequeue(handle, c.ENDED)
+        else:
+            self.machine.store.writable[handle, c.STATE] = c.ENDED
+        self._core.has_news = True
+        self.predictor.on_cancel(self.jobs(handle), now)
 
     def plan_outages(self, outages: Outages) -> None:
         """
@@ -429,7 +416,7 @@ class Cluster:
         are down are set by :meth:`set_down`. Outages are not part of :meth:`state`.
         """
         self._maintenance.outages = outages
-        self._news = True
+        self._core.has_news = True
 
     def set_down(self, nodes: Iterable[int], now: int | None = None) -> None:
         """
@@ -445,71 +432,28 @@ class Cluster:
         """
         self._tick(self.now if now is None else now)
         self.machine.set_down(nodes)
-        self._news = True
+        self._core.has_news = True
 
     @property
-    def only_requested(self) -> bool:
-        """Whether runtime estimates are requested times, and the predictor learns of nothing."""
-        return not (self._predicts or self._sees_starts or self._learns)
-
-    def skip_to(self, now: int, wakes: Sequence[int] = ()) -> None:
-        """
-        Continue from a machine in which everything up to this second has happened.
-
-        ``wakes`` are the seconds at which the dispatcher is to be asked then, see :attr:`wakes`.
-        """
-        self._tick(now)
-        self._news = False
-        self._wakes = sorted(wakes)
-
-    @property
-    def wakes(self) -> Sequence[int]:
-        """The seconds at which the dispatcher has asked to be asked."""
-        return self._wakes
+    def learns(self) -> tuple[bool, bool, bool]:
+        """Whether the predictor is asked at submit, told of starts, and told of ends."""
+        return self._predicts, self._sees_starts, self._learns
 
     # --- what follows ----------------------------------------------------------------------------
 
     @property
     def next_wake(self) -> int | None:
         """The next second at which the dispatcher is to be asked, whatever happens until then."""
-        ends, columns = self._switch_ends, self.machine.store.columns
-        while ends and columns.item(ends[0][1], c.STATE) == c.ENDED:
-            heappop(ends)
-        wake = self._wakes[0] if self._wakes else None
-        return wake if not ends or (wake is not None and wake <= ends[0][0]) else ends[0][0]
+        return self._core.next_wake
 
     @property
     def awaits_switches(self) -> bool:
         """Whether a job's limit of switches will pass."""
-        return bool(self._switch_ends)
+        return self._core.awaits_switches
 
     def is_due(self, now: int) -> bool:
         """Say whether the dispatcher should be asked: something happened, or it asked for it."""
-        wakes = self._wakes
-        while wakes and wakes[0] <= now:
-            heappop(wakes)
-            self._news = True
-        while self._switch_ends and self._switch_ends[0][0] <= now:
-            self._relax_switches(heappop(self._switch_ends)[1])
-        return self._news
-
-    def _await_switches(self, row: int, now: int) -> None:
-        """Note when the limit of switches of a job that may start from now on passes."""
-        store = self.machine.store
-        wait = store.columns.item(row, c.SWITCH_WAIT)
-        if wait != MISSING and store.shapes[store.columns[row, c.SHAPE], c.SHAPE_SWITCHES]:
-            heappush(self._switch_ends, (now + wait, row))
-
-    def _relax_switches(self, row: int) -> None:
-        """Allow a job any number of switches from now on."""
-        store, state = self.machine.store, self.machine.store.columns.item(row, c.STATE)
-        if state != c.ENDED:
-            shape = store.shape_without_switches(store.columns.item(row, c.SHAPE))
-            store.writable[row, c.SHAPE] = shape
-            self._relaxed.add(row)
-            # What is remembered of the job is what it asked for before.
-            store.reordered += 1
-            self._news |= state == c.WAITING
+        return self._core.is_due(now)
 
     def view(self, now: int) -> View:
         """Return what the dispatcher can know now; valid until the next event."""
@@ -523,14 +467,12 @@ class Cluster:
         later.
         """
         self._tick(now)
-        if self._wakes or self._switch_ends:
-            self.is_due(now)
-        self._news = False
+        self._core.is_due(now)
+        self._core.has_news = False
         machine = self.machine
         if not (machine.num_waiting or self.dispatcher.acts_when_idle):
             return None
-        if machine.is_overdue(now):
-            correct_overdue(machine, self.correction, now)
+        self._core.correct_overdue(self.correction is Correction.DOUBLE, now)
         return self._maintenance.view(machine.view(now))
 
     def decide(self, now: int) -> Decision:
@@ -596,7 +538,7 @@ class Cluster:
                 f"{name} wants to be woken at {second!r}, must be a whole number of seconds"
             ) from None
         if second == now and acts:
-            self._news = True
+            self._core.has_news = True
             return
         if second <= now:
             raise DispatchError(
@@ -604,8 +546,7 @@ class Cluster:
             )
         if second > _LATEST:
             raise DispatchError(f"{name} wants to be woken at {second}, which is after all time")
-        if second not in self._wakes:
-            heappush(self._wakes, second)
+        self._core.add_wake(second)
 
     def node_names(self, allocation: Allocation) -> list[str]:
         """Return the name of a node for each unit."""
@@ -628,14 +569,14 @@ class Cluster:
         entered = {"jobs": self._encoder.state(), "ids": list(self._ids)} if self._ids else {}
         return {
             "now": self.now,
-            "news": self._news,
-            "wakes": _sorted(self._wakes),
+            "news": self._core.has_news,
+            "wakes": _sorted(self._core.wakes),
             "machine": self.machine.state(),
             "dispatcher": dict(self.dispatcher.state()),
             "predictor": dict(self.predictor.state()),
-            "switch_ends": _sorted(self._switch_ends, 2),
-            "ran_before": _sorted(self._ran_before.items(), 2),
-            "relaxed": _sorted(self._relaxed),
+            "switch_ends": _sorted(self._core.switch_ends, 2),
+            "ran_before": _sorted(self._core.ran_before.items(), 2),
+            "relaxed": _sorted(self._core.relaxed),
             **entered,
         }
 
@@ -656,12 +597,12 @@ class Cluster:
             self.machine.set_classes(self._encoder.classes())
         # Jobs entered again by the caller are as submitted.
         for row in saved["relaxed"].tolist():
-            self._relax_switches(row)
+            self._core.relax_switches(row)
         self.machine.restore(saved["machine"])
-        self.now, self._news = int(saved["now"]), bool(saved["news"])
-        self._wakes = saved["wakes"].tolist()
-        self._ran_before = dict(saved["ran_before"].tolist())
-        self._switch_ends = [(second, row) for second, row in saved["switch_ends"].tolist()]
+        self._core.now, self._core.has_news = int(saved["now"]), bool(saved["news"])
+        self._core.wakes = set(saved["wakes"].tolist())
+        self._core.ran_before = dict(saved["ran_before"].tolist())
+        self._core.switch_ends = {(second, row) for second, row in saved["switch_ends"].tolist()}
         with taking_up(f"dispatcher {self.dispatcher.name}"):
             self.dispatcher.restore(saved.get("dispatcher", {}))
         with taking_up(f"predictor {self.predictor.name}"):
@@ -674,7 +615,7 @@ class Cluster:
             raise ConfigError(
                 f"the time is already {self.now}, but {now} was given", where="Cluster"
             )
-        self.now = now
+        self._core.now = now
 
     def _expect(self, handle: int, now: int, what: str, state: int = c.RUNNING) -> None:
         """Go on to a second; raise unless a job is in the state that is needed then."""
@@ -685,7 +626,8 @@ class Cluster:
     def _refuse(self, handle: int, what: str, wanted: str) -> NoReturn:
         raise DispatchError(f"job {self.machine.name(handle)} is {what}, but it is not {wanted}")
 
-    def _jobs(self, first: int, end: int | None = None) -> JobTable:
+    def jobs(self, first: int, end: int | None = None) -> JobTable:
+        """Return the table of a job, or of jobs ``[first, end)``."""
         rows = np.arange(first, first + 1 if end is None else end, dtype=np.int64)
         return JobTable(self.machine.store, immutable(rows))
 

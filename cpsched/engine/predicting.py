@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched.errors import ConfigError
-from cpsched.model import columns as c
 from cpsched.model.prediction import (
     HORIZONS,
     LEVELS,
@@ -19,13 +18,11 @@ from cpsched.model.prediction import (
     listens,
     write_down,
 )
-from cpsched.model.speedup import seconds_on
 from cpsched.util.types import MAX_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from cpsched.engine.machine import ClusterState
     from cpsched.model.jobstore import JobStore
     from cpsched.model.jobtable import JobTable
     from cpsched.model.prediction import RuntimePredictor
@@ -94,22 +91,3 @@ def _distribution(
         None if quantiles is None else np.array([[index(seconds) for seconds in quantiles]]),
         None if ends_within is None else np.array([[float(chance) for chance in ends_within]]),
     )
-
-
-def correct_overdue(machine: ClusterState, correction: Correction, now: int) -> None:
-    """Expect running jobs later whose expected end has passed; never before ``now + 1``."""
-    columns = machine.store.columns
-    while machine.is_overdue(now):
-        row = machine.first_to_end()
-        start = columns.item(row, c.START)
-        units, preferred, serial = (
-            columns.item(row, at) for at in (c.HELD_UNITS, c.UNITS, c.SERIAL)
-        )
-        end = start + seconds_on(units, columns.item(row, c.REQUESTED_TIME), preferred, serial)
-        if correction is Correction.DOUBLE:
-            length = max(columns.item(row, c.EXPECTED_END) - start, 1)
-            # What it is now does not depend on when it was looked at before.
-            while start + length <= now:
-                length *= 2
-            end = min(end, start + length)
-        machine.expect_end(row, max(end, now + 1))

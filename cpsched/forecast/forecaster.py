@@ -214,7 +214,7 @@ class Forecaster:
         requested = np.maximum(jobs.requested_time, elapsed + 1)
         likely = self._history.of(jobs)
         drawn = np.ones((self.scenarios, len(present)), dtype=np.int64)
-        alone = np.sort(likely.draw(self.scenarios, seed % 2**31, elapsed, requested), axis=0)
+        alone = np.sort(likely.sample(self.scenarios, seed % 2**31, elapsed, requested), axis=0)
         longest = alone[round(self.scenarios * (1 - _WHOLE)) :]
         np.maximum(longest, requested, out=longest)
         drawn[:, rows] = _together(alone, jobs.column(c.USER), np.random.default_rng(seed + 1))
@@ -234,7 +234,7 @@ class Forecaster:
             own = likely.take(np.searchsorted(ever, like))
             nothing = np.zeros(len(like), dtype=np.int64)
             requested = JobTable(present.table.store, like).requested_time
-            runtime = own.draw(1, seed, nothing, requested)[0]
+            runtime = own.sample(1, seed, nothing, requested)[0]
             future_jobs.append(FutureJobs(like=like, submit=submit, runtime=runtime))
         return future_jobs
 

@@ -9,7 +9,6 @@ import numpy as np
 from cpsched.dispatch.contract import WaitReason
 from cpsched.forecast.explanation import WaitCause
 from cpsched.forecast.free_capacity import Fitting, node_list
-from cpsched.kernels import placing
 
 if TYPE_CHECKING:
     from cpsched.forecast.context import DecisionContext
@@ -204,21 +203,9 @@ class _Future:
     def _place(self, row: int, fitting: Fitting, low: IntArray) -> Allocation | None:
         """Place a planned job, on busy nodes before free ones, as EASY reserves."""
         allocator, store = fitting.allocator, self._view.waiting.store
-        takes = np.zeros(len(low), dtype=np.int64)
-        fits = placing.place_preferring(
-            allocator.order_for(self._view),
-            store.columns,
-            row,
-            store.shapes,
-            self._view.eligible,
-            allocator.capacity,
-            allocator.memory.worth,
-            allocator.memory.places,
-            low,
-            np.maximum(low - self.levels[0], 0),
-            takes,
-        )
-        return allocator.allocation(self._view, row, takes) if fits else None
+        preferred = np.maximum(low - self.levels[0], 0)
+        takes = allocator.look_at(self._view).place(store.columns[row], low, preferred)
+        return None if takes is None else allocator.allocation(self._view, row, takes)
 
     def fits(self, fitting: Fitting) -> bool:
         """Whether a job fits from now until its end."""

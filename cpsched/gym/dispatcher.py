@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from cpsched import _core
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.orders import least_taken
 from cpsched.dispatch.passes import decision_of, easy_pass, frozen, list_pass
-from cpsched.gym.facts import facts_of
-from cpsched.gym.kernels.episodes import Jobs, rule_keys
-from cpsched.gym.kernels.features import FEATURES, shown_rows
 from cpsched.gym.options import RULES
 from cpsched.gym.policy import load
 from cpsched.model.decision import NOTHING
@@ -47,7 +45,6 @@ class PolicyView:
         self.submit, self.estimate = waiting.submit, waiting.runtime_estimate
         self.demand = np.minimum(least_taken(waiting, nodes), self.total)
         self.left = np.arange(len(waiting))
-        self._facts = facts_of(self.estimate, self.demand, self.total)
         self._ends = running.expected_end
         self._back = least_taken(running, nodes)
 
@@ -72,22 +69,24 @@ class PolicyView:
 
     def rows(self, shown: IntArray, num_rows: int, *, may_wait: bool) -> np.ndarray:
         """Return an observation in which some jobs are shown."""
-        rows = np.zeros((num_rows, len(FEATURES)), dtype=np.float32)
-        shown_rows(
-            self.now, shown, len(shown), self.submit, self.estimate, self._facts, self.demand,
-            self.total, self.free, len(self.left), np.ascontiguousarray(self._ends),
-            np.ascontiguousarray(self._back), int(may_wait), rows,
-        )  # fmt: skip
-        return rows
+        return _core.observed_jobs(
+            now=self.now,
+            shown=shown,
+            submit=self.submit,
+            estimate=self.estimate,
+            demand=self.demand,
+            total=self.total,
+            free=self.free,
+            num_waiting=len(self.left),
+            expected_end=self._ends,
+            released=self._back,
+            num_rows=num_rows,
+            may_wait=may_wait,
+        )
 
     def order(self, rule: str) -> IntArray:
         """Return the positions of all waiting jobs in a rule's order."""
-        keys = np.zeros(len(self.submit))
-        jobs = Jobs(
-            self.submit, self.submit, self.estimate, self.estimate, self.demand, self._facts,
-            self.total,
-        )  # fmt: skip
-        rule_keys(RULES[rule], jobs, self.now, keys)
+        keys = _core.rule_keys(RULES[rule], self.submit, self.estimate, self.demand, self.now)
         return np.argsort(keys, kind="stable")
 
 

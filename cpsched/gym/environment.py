@@ -35,7 +35,7 @@ class BatchScheduling(gymnasium.Env[Any, SupportsInt]):
     fits, and not where there is one choice.
 
     Observations are rows of features from 0 to 1, whose names are ``FEATURES`` of
-    :mod:`cpsched.gym.kernels.features`: a row for each job that can be chosen, in order of
+    :mod:`cpsched.gym.features`: a row for each job that can be chosen, in order of
     submit, zeros where there are fewer, and the last row for waiting where that is an action. No
     runtime is in them; a dense reward is made of runtimes.
 
@@ -99,9 +99,9 @@ class BatchScheduling(gymnasium.Env[Any, SupportsInt]):
         first = (options or {}).get("first")
         if first is None:
             first = self.np_random.choice(episodes.first_rows)
-        elif not 0 <= first <= len(episodes.jobs.submit) - episodes.length:
+        elif not 0 <= first <= len(episodes.jobs) - episodes.length:
             raise ConfigError(
-                f"is {first}, must be from 0 to {len(episodes.jobs.submit) - episodes.length}",
+                f"is {first}, must be from 0 to {len(episodes.jobs) - episodes.length}",
                 key="first",
             )
         episodes.begin(np.zeros(1, dtype=np.int64), np.array([first], dtype=np.int64))
@@ -130,7 +130,7 @@ class BatchScheduling(gymnasium.Env[Any, SupportsInt]):
 
     def _info(self) -> dict[str, Any]:
         return {
-            "first": self.episodes.first_row(0),
-            "measure": self.episodes.measured(0),
+            "first": int(self.episodes.windows[0]),
+            "measure": float(self.episodes.measures[0]),
             "action_mask": self.action_masks(),
         }

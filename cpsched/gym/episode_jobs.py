@@ -1,4 +1,4 @@
-"""The jobs of a log on a machine taken as one pool, as the compiled episodes have them."""
+"""The jobs of a log on a machine taken as one pool, as episodes have them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from cpsched import _core
 from cpsched.dispatch.orders import least_taken
 from cpsched.errors import ConfigError, check_choice, check_least
-from cpsched.gym.facts import facts_of
-from cpsched.gym.kernels.episodes import Jobs
 from cpsched.logs import read as read_log
 from cpsched.model.system import System
 from cpsched.model.workload import Workload
@@ -72,7 +71,9 @@ def fitted_of(
     return fit(log if isinstance(log, Workload) else read_log(cast("Any", log)), system)
 
 
-def jobs_of(fitted: Fitted, estimates: IntArray | None = None, overrun: str = "kill") -> Jobs:
+def jobs_of(
+    fitted: Fitted, estimates: IntArray | None = None, overrun: str = "kill"
+) -> _core.PoolJobs:
     """
     Return the jobs that can run, as episodes have them.
 
@@ -117,12 +118,11 @@ def jobs_of(fitted: Fitted, estimates: IntArray | None = None, overrun: str = "k
     total = system.total.astype(np.int64)
     demand = np.minimum(demand, total)
     runtime = jobs.runtime if overrun == "extend" else np.minimum(jobs.runtime, requested)
-    return Jobs(
+    return _core.PoolJobs(
         submit=np.ascontiguousarray(jobs.submit),
         runtime=np.ascontiguousarray(runtime),
         estimate=estimate,
-        requested=requested,
+        requested_time=requested,
         demand=demand,
-        facts=facts_of(estimate, demand, total),
         total=total,
     )

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from cpsched import _core
 from cpsched.errors import ConfigError, check_choice, check_range
 from cpsched.gym.episode_jobs import fitted_of, jobs_of
-from cpsched.gym.kernels import episodes as kernels
-from cpsched.gym.kernels.episodes import Scratch, Shown, State
-from cpsched.gym.kernels.features import AHEAD, FEATURES
 from cpsched.gym.options import MEASURES, RULES, Options
 
 if TYPE_CHECKING:
@@ -20,6 +18,14 @@ if TYPE_CHECKING:
 
 REWARDS = ("dense", "end")
 OBSERVATIONS = ("jobs", "dict")
+
+
+class Shown(NamedTuple):
+    """What agents see now, as views: shapes ``(E, A, F)``, ``(E, S)`` and ``(E, A)``."""
+
+    rows: AnyArray
+    machine: AnyArray
+    mask: BoolArray
 
 
 class Episodes:
@@ -71,30 +77,24 @@ class Episodes:
         if relative_to is not None:
             check_choice("relative_to", relative_to, RULES)
         check_range("num_envs", num_envs, 1, 2**20)
-        self.options, self.measure, self.reward = options, measure, reward
-        self.relative_to = relative_to
+        self.options = options
         self.jobs = jobs_of(fitted_of(log, system), estimates, overrun)
         self.length = length
         self.first_rows = self._windows(rows, starts)
-        self.rules = options.compiled(measure)
-        self._dense = reward == "dense"
-        self._by_rule: dict[tuple[int, str], float] = {}
-        num_kinds = self.jobs.demand.shape[1]
-        num, rows_shown, machine_size = num_envs, options.num_rows, num_kinds + 2 + len(AHEAD)
-        self.state = _state(num, length, options.visible, num_kinds)
-        self._scratch = _scratch(length, num_kinds)
-        self.seen = Shown(
-            np.zeros((num, rows_shown, len(FEATURES)), dtype=np.float32),
-            np.zeros((num, machine_size if machine else 0), dtype=np.float32),
-            np.zeros((num, options.num_actions), dtype=np.bool_),
+        self._native = _core.Episodes(
+            self.jobs,
+            options.native(measure),
+            num_episodes=num_envs,
+            length=length,
+            shows_system=machine,
+            is_dense=reward == "dense",
+            relative_to=None if relative_to is None else RULES[relative_to],
         )
-        self._unit = np.ones(num)
-        #: To play a rule beside the agents.
-        self._spare = _state(1, length, options.visible, num_kinds)
+        self.seen = Shown(self._native.rows, self._native.system, self._native.mask)
 
     def _windows(self, rows: tuple[int, int] | None, starts: Sequence[int] | None) -> IntArray:
         """Return the rows at which windows may begin."""
-        num = len(self.jobs.submit)
+        num = len(self.jobs)
         check_range("length", self.length, 1, num)
         if starts is not None:
             if rows is not None:
@@ -117,13 +117,7 @@ class Episodes:
 
     def begin(self, which: IntArray, first: IntArray) -> None:
         """Begin episodes at some rows."""
-        kernels.begin(
-            self.rules, self.jobs, self.state, self._scratch, which, first, first + self.length,
-            self.seen,
-        )  # fmt: skip
-        if self.relative_to is not None:
-            for e, row in zip(which.tolist(), first.tolist(), strict=True):
-                self._unit[e] = max(self.by_rule(row, self.relative_to), 1e-9)
+        self._native.begin(which, first)
 
     def step(self, actions: IntArray) -> tuple[FloatArray, BoolArray]:
         """
@@ -134,70 +128,28 @@ class Episodes:
         rewards, done
             Shapes ``(E,)``.
         """
-        state = self.state
-        kernels.step(self.rules, self.jobs, state, self._scratch, actions, self.seen)
-        done: BoolArray = state.num[:, kernels.DONE] != 0
-        due = state.cost if self._dense else np.where(done, state.cost, state.paid)
-        rewards = (state.paid - due) / self._unit
-        state.paid[:] = due
-        return rewards, done
+        rewards, done = self._native.step(actions)
+        return rewards, done.view(np.bool_)
 
-    def measured(self, e: int) -> float:
-        """Return the measure of an environment's episode so far."""
-        return float(self.state.cost[e])
+    @property
+    def measures(self) -> FloatArray:
+        """The measure of each environment's episode so far, shape ``(E,)``."""
+        return self._native.cost
+
+    @property
+    def windows(self) -> IntArray:
+        """The first row of the window that each environment plays, shape ``(E,)``."""
+        return self._native.first_row
+
+    @property
+    def now(self) -> IntArray:
+        """The present second of each environment, shape ``(E,)``."""
+        return self._native.now
 
     def starts(self, e: int) -> IntArray:
         """Return when the jobs of a window have started, -1 for not yet, shape ``(length,)``."""
-        starts: IntArray = self.state.start[e].copy()
-        return starts
-
-    def first_row(self, e: int) -> int:
-        """Return the first row of the window that an environment plays."""
-        return int(self.state.num[e, kernels.FIRST])
+        return self._native.starts(e)
 
     def by_rule(self, first: int, rule: str) -> float:
         """Return what a rule gets in a window, with the same backfilling, in its own order."""
-        known = self._by_rule.get((first, rule))
-        if known is None:
-            alone = self.rules._replace(kind=kernels.RULE, fitting=0, may_wait=0)
-            where, none = np.zeros(1, dtype=np.int64), self.seen.rows[:0]
-            seen = Shown(
-                np.zeros((1, *none.shape[1:]), dtype=np.float32),
-                np.zeros((1, 0), dtype=np.float32),
-                np.zeros((1, self.options.num_actions), dtype=np.bool_),
-            )
-            row = np.array([first], dtype=np.int64)
-            rest = (alone, self.jobs, self._spare, self._scratch)
-            kernels.begin(*rest, where, row, row + self.length, seen)
-            kernels.play(alone, RULES[rule], *rest[1:], 0)
-            known = self._by_rule[first, rule] = float(self._spare.cost[0])
-        return known
-
-
-def _state(num: int, length: int, visible: int, num_kinds: int) -> State:
-    def zeros(*shape: int) -> AnyArray:
-        return np.zeros((num, *shape), dtype=np.int64)
-
-    return State(
-        num=zeros(kernels.NUM_NUMBERS),
-        free=zeros(num_kinds),
-        queue=zeros(length),
-        events=zeros(length, 3),
-        running=zeros(length),
-        promised=zeros(length),
-        start=zeros(length),
-        shown=zeros(visible),
-        cost=np.zeros(num),
-        paid=np.zeros(num),
-        weight=np.ones(num),
-    )
-
-
-def _scratch(length: int, num_kinds: int) -> Scratch:
-    return Scratch(
-        ends=np.zeros(length, dtype=np.int64),
-        level=np.zeros((length, num_kinds), dtype=np.int64),
-        beside=np.zeros(num_kinds, dtype=np.int64),
-        row=np.zeros(length, dtype=np.int64),
-        key=np.zeros(length),
-    )
+        return self._native.by_rule(first, RULES[rule])

@@ -5,33 +5,27 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
+from cpsched import _core
 from cpsched.errors import ConfigError, check_choice, check_range
-from cpsched.gym.kernels import episodes
-from cpsched.gym.kernels.episodes import Rules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-#: Rules by name.
+#: Numbers of rules in the native core, by name.
 RULES = {
-    "fifo": episodes.FIFO,
-    "sjf": episodes.SJF,
-    "ljf": episodes.LJF,
-    "slowdown": episodes.BY_SLOWDOWN,
-    "wfp3": episodes.WFP3,
-    "unicef": episodes.UNICEF,
-    "f1": episodes.F1,
-    "smallest-area": episodes.SMALLEST_AREA,
+    "fifo": 0,
+    "sjf": 1,
+    "ljf": 2,
+    "slowdown": 3,
+    "wfp3": 4,
+    "unicef": 5,
+    "f1": 6,
+    "smallest-area": 7,
 }
-#: What an agent is paid by, by name: means over the jobs of a window, the lower the better.
-MEASURES = {
-    "bounded-slowdown": episodes.SLOWDOWN,
-    "wait": episodes.WAIT,
-    "area-weighted-response": episodes.RESPONSE,
-}
-ACTIONS = {"job": episodes.JOB, "rule": episodes.RULE}
+#: Numbers of what an agent is paid by, by name: means over the jobs of a window, the lower the
+#: better.
+MEASURES = {"bounded-slowdown": 0, "wait": 1, "area-weighted-response": 2}
+ACTIONS = ("job", "rule")
 CHOOSE = ("any", "fitting")
 BACKFILL = ("none", "easy")
 _LARGEST = 4096
@@ -105,15 +99,16 @@ class Options:
         """How many actions there are."""
         return len(self.rules) if self.action == "rule" else self.num_rows
 
-    def compiled(self, measure: str = "wait") -> Rules:
-        """Return them as the kernels take them."""
-        return Rules(
-            kind=ACTIONS[self.action],
-            fitting=int(self.choose == "fitting"),
-            may_wait=int(self.wait),
-            backfills=int(self.backfill == "easy"),
+    def native(self, measure: str = "wait") -> _core.EpisodeOptions:
+        """Return them as the native core takes them."""
+        return _core.EpisodeOptions(
+            by_rule=self.action == "rule",
+            only_fitting=self.choose == "fitting",
+            may_wait=self.wait,
+            backfills=self.backfill == "easy",
             behind=RULES[self.behind],
-            choices=np.array([RULES[rule] for rule in self.rules], dtype=np.int64),
+            rules=[RULES[rule] for rule in self.rules],
+            visible=self.visible,
             measure=MEASURES[measure],
         )
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched.errors import ConfigError
-from cpsched.gym.kernels.features import FEATURES, IS_JOB
+from cpsched.gym.features import FEATURES, IS_JOB
 from cpsched.gym.options import Options
 from cpsched.util.archive import read_arrays
 from cpsched.util.atomic_files import replacing

@@ -8,13 +8,12 @@ import numpy as np
 from gymnasium import spaces
 
 from cpsched.errors import check_choice
-from cpsched.gym.episodes import OBSERVATIONS, Episodes
+from cpsched.gym.episodes import OBSERVATIONS, Episodes, Shown
 from cpsched.gym.options import Options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.gym.kernels.episodes import Shown
     from cpsched.util.types import AnyArray, IntArray
 
 

@@ -1,4 +1,4 @@
-"""Many environments stepped in one compiled call."""
+"""Many environments stepped in one native call."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from cpsched.gym.kernels.episodes import FIRST
 from cpsched.gym.spaces import action_space, episodes_of, observation_space, observed
 
 if TYPE_CHECKING:
@@ -91,8 +90,8 @@ class BatchSchedulingVector(gymnasium.vector.VectorEnv[Any, Any, Any]):
             final = observed(episodes.seen, slice(None))
             infos["final_obs"], infos["_final_obs"] = final, done
             infos["final_info"] = {
-                "measure": episodes.state.cost.copy(),
-                "first": episodes.state.num[:, FIRST].copy(),
+                "measure": episodes.measures,
+                "first": episodes.windows,
             }
             infos["_final_info"] = done
             self._begin(ended)

@@ -31,11 +31,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from io import BytesIO
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched import _core
 from cpsched.errors import TraceError
 from cpsched.logs.rejects import RowChecks, repeated
 from cpsched.logs.text import (
@@ -140,6 +142,9 @@ FIELDS: tuple[Field, ...] = (
 )
 #: Columns of the table, as indices into ``FIELDS``: all that a workload has a place for.
 TABLE_FIELDS = (0, 1, 2, 3, 4, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+_HIGH = np.array([field.high for field in FIELDS], dtype=np.int64)
+_MEASURED = np.array([field.measured for field in FIELDS])
+_IN_TABLE = np.isin(np.arange(len(FIELDS)), TABLE_FIELDS)
 
 
 class Swf:
@@ -314,6 +319,7 @@ class SwfLines:
     """
     A file's job lines, gathered piece by piece.
 
+    Lines of whole numbers are read natively; the others one after the other, which takes longer.
     Lines are rejected that do not have 18 fields (or as many as the first one), or a field of which
     is no number, has a fraction where none can be, is negative other than -1, or beyond belief.
 
@@ -330,7 +336,7 @@ class SwfLines:
         self.rounded = 0
         self._path = path
         self._rejected = rejected
-        self._tables = [np.empty((0, len(TABLE_FIELDS)), dtype=np.int64)]
+        self._tables = [np.empty((len(TABLE_FIELDS), 0), dtype=np.int64)]
         self._lines = [np.empty(0, dtype=np.int64)]
         self._comment_bytes = 0
         self._num_rows = 0
@@ -342,7 +348,7 @@ class SwfLines:
     @cached_property
     def table(self) -> IntArray:
         """The fields kept, shape ``(rows, len(TABLE_FIELDS))``; -1 is unknown, as in the file."""
-        return np.concatenate(self._tables)
+        return np.concatenate(self._tables, axis=1).T
 
     @cached_property
     def line(self) -> IntArray:
@@ -356,35 +362,32 @@ class SwfLines:
 
     def _take(self, first: int, piece: bytes) -> None:
         """Read lines, the first of which has the given number."""
-        start = 0
-        while start < len(piece):
-            end = piece.index(b"\n", start) + 1
-            if not self._is_comment(piece[start:end].strip()):
-                break
-            first, start = first + 1, end
-        piece = piece[start:]
-        numbers = np.arange(first, first + piece.count(b"\n"), dtype=np.int64)
-        if b";" in piece or b"\0" in piece or not piece.isascii():
-            numbers, piece = self._job_lines(first, piece)
-        piece = _single_spaced(piece)
-        # Arrow passes blank lines over.
-        ends = np.flatnonzero(np.frombuffer(piece, dtype=np.uint8) == ord("\n"))
-        numbers = numbers[np.diff(ends, prepend=-1) > 1]
-        if not len(numbers):
-            return
         self._width = self._width or _width_of(piece)
-        columns = _plain_columns(piece, self._width)
-        if columns is None:
-            columns, numbers = self._checked_columns(piece, numbers)
-        self._tables.append(np.stack([columns[index] for index in TABLE_FIELDS], axis=1))
-        self._lines.append(numbers)
-        self._num_rows += len(numbers)
+        table, lines, others = _core.number_lines(piece, self._width, _HIGH, _MEASURED, _IN_TABLE)
+        lines += first
+        if len(others):
+            numbers, rest = self._job_lines(first, piece, others)
+            if len(numbers):
+                columns, numbers = self._checked_columns(rest, numbers)
+                kept = np.stack([columns[index] for index in TABLE_FIELDS])
+                lines = np.concatenate([lines, numbers])
+                order = np.argsort(lines)
+                table = np.concatenate([table, kept], axis=1)[:, order]
+                lines = lines[order]
+        self._tables.append(table)
+        self._lines.append(lines)
+        self._num_rows += len(lines)
         check_num_rows(self._num_rows, self._path)
 
-    def _job_lines(self, first: int, piece: bytes) -> tuple[IntArray, bytes]:
-        """Return the lines that are neither blank nor comments, and their numbers."""
+    def _job_lines(self, first: int, piece: bytes, which: IntArray) -> tuple[IntArray, bytes]:
+        """
+        Return the lines that are no comments and are text, and their numbers.
+
+        ``which`` lines of the piece are looked at: number in it, begin and end, shape ``(n, 3)``.
+        """
         numbers, lines = [], []
-        for number, raw in enumerate(piece[:-1].split(b"\n"), start=first):
+        for place, begin, end in which.tolist():
+            raw, number = piece[begin:end], first + place
             if self._is_comment(raw.strip()):
                 continue
             try:
@@ -394,7 +397,7 @@ class SwfLines:
                 continue
             numbers.append(number)
             lines.append(raw + b"\n")
-        return np.array(numbers, dtype=np.int64), b"".join(lines)
+        return np.array(numbers, dtype=np.int64), _single_spaced(b"".join(lines))
 
     def _is_comment(self, raw: bytes) -> bool:
         """Keep a comment; False if the line is none and not blank either."""
@@ -442,33 +445,6 @@ class SwfLines:
         return [column[checks.good] for column in columns], numbers[checks.good]
 
 
-def _plain_columns(piece: bytes, width: int) -> list[IntArray] | None:
-    """Return the fields of lines that are right and of whole numbers; None if not all are."""
-    # Not before they are needed: importing takes a while.
-    import pyarrow as pa
-    from pyarrow.csv import ParseOptions
-
-    from cpsched.logs.columns import typed_rows
-    from cpsched.util.arrow import plain
-
-    # Arrow takes hexadecimal numbers for whole ones, too.
-    if not width or b"x" in piece or b"X" in piece:
-        return None
-    types = [pa.float64() if field.measured else pa.int64() for field in FIELDS]
-    types += [pa.string()] * (width - len(FIELDS))
-    named = {str(number): kind for number, kind in enumerate(types, 1)}
-    try:
-        table = typed_rows(piece, named, ParseOptions(**_BLANK_SEPARATED))
-        columns = [
-            plain(column.cast(pa.int64(), safe=False).combine_chunks())
-            for column in table.columns[: len(FIELDS)]
-        ]
-    except pa.ArrowInvalid:
-        return None
-    right = all(field.may_be(column).all() for field, column in zip(FIELDS, columns, strict=True))
-    return columns if right else None
-
-
 def _single_spaced(piece: bytes) -> bytes:
     """Return lines with one space between their words, and none around them."""
     piece = piece.translate(_BLANKS)
@@ -479,9 +455,14 @@ def _single_spaced(piece: bytes) -> bytes:
 
 def _width_of(piece: bytes) -> int:
     """Return how many fields the first line has that is right, 0 if none is."""
-    for line in piece.decode().splitlines():
-        values = line.split(" ")
-        if len(values) >= len(FIELDS) and all(map(_is_right, FIELDS, values)):
+    for line in BytesIO(piece):
+        try:
+            values = _single_spaced(line)[:-1].decode("utf-8").split(" ")
+        except UnicodeDecodeError:
+            continue
+        if b"\0" in line or len(values) < len(FIELDS):
+            continue
+        if all(map(_is_right, FIELDS, values)):
             return min(len(values), MAX_COLUMNS)
     return 0
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched import _core
 from cpsched.metrics.jobs import bounded_slowdown
 from cpsched.metrics.nominal import nominal
 from cpsched.metrics.steps import Counted, IntervalLoad, changes, waits
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from cpsched.model.workload import Labels
     from cpsched.util.types import IntArray
 
-#: Of a run of nodes: its first node and how many there are.
-_RUN_BYTES = 2 * np.dtype(np.int64).itemsize
-
 
 def jobs_in_parts(schedule: Schedule) -> Iterator[dict[str, Any]]:
     """Yield the table of jobs, some rows at a time."""
@@ -49,7 +46,7 @@ def job_columns(schedule: Schedule) -> dict[str, Any]:
     runtime, width = nominal(schedule)
     done = finished(schedule)
     return {
-        "job_id": arrow.strings(workload.job_id.tolist()),
+        "job_id": arrow.texts(workload.job_id),
         "submit": arrow.numbers(workload.submit),
         "start": _optional(schedule.start),
         "end": _optional(schedule.end),
@@ -107,15 +104,12 @@ def job_placements(schedule: Schedule) -> tuple[IntArray, pa.Array]:
     # Few jobs of a log lie on a set of nodes no other job has: each set is written out once.
     firsts = np.flatnonzero(np.diff(job, prepend=-1))
     runs = np.stack([node, count], axis=1)
-    content, bounds = runs.tobytes(), [*firsts.tolist(), len(job)]
-    known: dict[bytes, int] = {}
-    texts: list[str] = []
-    indices: list[int] = []
-    for first, last in pairwise(bounds):
-        index = known.setdefault(content[first * _RUN_BYTES : last * _RUN_BYTES], len(texts))
-        if index == len(texts):
-            texts.append(fold(schedule.system.node_names, runs[first:last].tolist()))
-        indices.append(index)
+    bounds = np.append(firsts, len(job))
+    indices, samples = _core.numbered_sequences(runs, bounds)
+    texts = [
+        fold(schedule.system.node_names, runs[first:last].tolist())
+        for first, last in zip(bounds[samples].tolist(), bounds[samples + 1].tolist(), strict=True)
+    ]
     which = np.full(num_jobs, -1, dtype=np.int64)
     which[job[firsts]] = indices
     return num_nodes, arrow.coded(which, texts)

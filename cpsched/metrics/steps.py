@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from cpsched import _core
 from cpsched.metrics.waits import began
 from cpsched.metrics.window import horizon
 from cpsched.model.arrays import constant, put_away
@@ -104,8 +105,8 @@ class Counted(NamedTuple):
             yield cls(in_order, put_away(np.cumsum(weight[order], dtype=np.int64)))
 
     def by(self, times: IntArray) -> IntArray:
-        """Return the sums up to some seconds, what happens at each included."""
-        at: IntArray = np.searchsorted(self.times, times, side="right")
+        """Return the sums up to some increasing seconds, what happens at each included."""
+        at: IntArray = _core.num_up_to(self.times, times)
         if self.sums is None or not len(self.sums):
             return at
         counts: IntArray = np.where(at > 0, self.sums[at - 1], 0)
@@ -119,7 +120,7 @@ class IntervalLoad(NamedTuple):
     ended: Counted
 
     def at(self, times: IntArray) -> IntArray:
-        """Return the values at some seconds."""
+        """Return the values at some increasing seconds."""
         return self.begun.by(times) - self.ended.by(times)
 
 

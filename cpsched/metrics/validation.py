@@ -7,7 +7,8 @@ The agreement of simulated waits with those that a log recorded, in numbers and 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,6 +29,8 @@ AT_ONCE = 120
 _CLOSE, _ROUGH = (0.05, 0.9, 0.95), (0.2, 0.7, 0.8)
 #: A mean wait below this many seconds is compared with this value: a minute does not matter.
 SHORTEST = 60.0
+#: Numbers of waits are counted where they are at most so many times as many as the jobs.
+_SPARSE = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,13 +78,17 @@ class WaitErrors:
         simulated: IntArray,
         held: IntArray | None = None,
         missing: int = 0,
+        order: tuple[IntArray, IntArray] | None = None,
     ) -> WaitErrors:
         """
         Return it of the waits of some jobs, shape ``(n,)`` each, n at least 1.
 
-        ``held`` is the part of each wait before the job may start, none by default.
+        ``held`` is the part of each wait before the job may start, none by default. ``order`` has
+        numbers of recorded and of simulated waits without that part, in the same order as these.
         """
         before = np.zeros_like(recorded) if held is None else held
+        if order is None:
+            order = _numbered(recorded - before), _numbered(simulated - before)
         error = simulated - recorded
         jobs = len(error) + missing
         off = np.abs(error)
@@ -95,7 +102,7 @@ class WaitErrors:
             mean_error=float(off.mean()),
             p90_error=float(np.quantile(off, 0.9)),
             within=tuple(float((off <= limit).sum() / jobs) for limit in WITHIN),
-            rank=_rank_correlation(recorded - before, simulated - before),
+            rank=_rank_correlation(*order),
             missing=missing,
         )
 
@@ -130,14 +137,23 @@ def _rank_correlation(first: IntArray, second: IntArray) -> float | None:
     return float(np.corrcoef(_ranks(first), _ranks(second))[0, 1])
 
 
-def _ranks(values: IntArray) -> FloatArray:
-    """Return ranks from 1 on, of equal values their mean, as SciPy's, which is slow to import."""
-    _, which, times = np.unique(values, return_inverse=True, return_counts=True)
-    ranks: FloatArray = (np.cumsum(times) - (times - 1) / 2)[which]
+def _ranks(numbers: IntArray) -> FloatArray:
+    """Return ranks from 1 on, of equal numbers their mean, as SciPy's, which is slow to import."""
+    if int(numbers.max()) > _SPARSE * len(numbers):
+        numbers = _numbered(numbers)
+    times = np.bincount(numbers)
+    ranks: FloatArray = (np.cumsum(times) - (times - 1) / 2)[numbers]
     return ranks
 
 
-class WaitPairs(NamedTuple):
+def _numbered(values: IntArray) -> IntArray:
+    """Return the number of each value in the order of values, from 0 on."""
+    numbers: IntArray = np.unique(values, return_inverse=True)[1]
+    return numbers
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class WaitPairs:
     """
     Rows of the jobs with both starts, and waits in seconds, shape ``(n,)`` each.
 
@@ -152,10 +168,22 @@ class WaitPairs(NamedTuple):
     lag: int
     missing: int = 0
 
+    @cached_property
+    def _order(self) -> tuple[IntArray, IntArray]:
+        """The numbers of all waits: the groups of jobs need not be sorted again."""
+        return _numbered(self.recorded - self.held), _numbered(self.simulated - self.held)
+
     def errors(self, own: BoolArray | IntArray | None = None) -> WaitErrors:
         """Return the agreement of the waits of some of the jobs, or of all."""
         rows, missing = (slice(None), self.missing) if own is None else (own, 0)
-        return WaitErrors.of(self.recorded[rows], self.simulated[rows], self.held[rows], missing)
+        first, second = self._order
+        return WaitErrors.of(
+            self.recorded[rows],
+            self.simulated[rows],
+            self.held[rows],
+            missing,
+            (first[rows], second[rows]),
+        )
 
 
 def wait_pairs(schedule: Schedule, inside: BoolArray, lag: int | None = None) -> WaitPairs:
@@ -182,4 +210,11 @@ def wait_pairs(schedule: Schedule, inside: BoolArray, lag: int | None = None) ->
         at_once = late[(simulated == before) & (late <= AT_ONCE)]
         lag = int(np.median(at_once)) if len(at_once) else 0
     missing = int((inside & known & (schedule.outcome == JobOutcome.NEVER_STARTED)).sum())
-    return WaitPairs(rows, recorded, simulated + lag, before, lag, missing)
+    return WaitPairs(
+        rows=rows,
+        recorded=recorded,
+        simulated=simulated + lag,
+        held=before,
+        lag=lag,
+        missing=missing,
+    )

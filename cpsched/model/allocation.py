@@ -39,8 +39,8 @@ class AllocationArena:
     """
     The allocations of all running jobs in three growing arrays.
 
-    Kernels walk it by the ``ALLOC_FIRST`` and ``ALLOC_COUNT`` columns of the job store; the owner
-    compacts it between decisions.
+    The native core reads it by the ``ALLOC_FIRST`` and ``ALLOC_COUNT`` columns of the job store.
+    The owner compacts it between decisions.
 
     Parameters
     ----------
@@ -62,6 +62,14 @@ class AllocationArena:
     def __init__(self, num_resources: int, capacity: int = _LEAST) -> None:
         self.used = 0
         self._make(capacity, num_resources)
+
+    @classmethod
+    def of(cls, node: IntArray, units: IntArray, amount: IntArray) -> AllocationArena:
+        """Return the arena of arrays that somebody else writes to."""
+        arena = cls.__new__(cls)
+        arena.used = len(node)
+        arena.node, arena.units, arena.amount = node, units, amount
+        return arena
 
     def _make(self, capacity: int, num_resources: int) -> None:
         node, self.node = shared(capacity)

@@ -40,7 +40,7 @@ def shared(*shape: int) -> tuple[IntArray, IntArray]:
     OSError
         If there is no room for the file, in the folder for temporary files.
     """
-    # An empty buffer need not be aligned, and kernels are compiled for aligned arrays.
+    # An empty buffer need not be aligned.
     size = 8 * max(prod(shape), 1)
     memory = bytearray(size) if size < _IN_FILE else _file(size)
     writable, shown = (

@@ -1,8 +1,7 @@
 """
 Positions of the columns in a job store and in its table of request shapes.
 
-Kernels index both by these numbers; numba freezes them at compile time, so the kernels' cache is
-keyed by this file too.
+The native core has the same columns in the same order: ``cpsched/cpp/job.h`` and ``request.h``.
 """
 
 # Columns of JobStore.columns; one job a row.

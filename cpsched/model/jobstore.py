@@ -22,6 +22,7 @@ from cpsched.util.types import MISSING, UNBOUNDED
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from cpsched import _core
     from cpsched.util.types import AnyArray, FloatArray, IntArray
 
 #: Columns of strings a store keeps.
@@ -103,6 +104,8 @@ class JobStore:
         Names of the R resource kinds.
     capacity
         Rows to make room for at first; the store doubles when it is full.
+    cluster
+        Works on the store's tables, and is told where they are.
 
     Attributes
     ----------
@@ -111,9 +114,6 @@ class JobStore:
         :mod:`cpsched.model.columns`. These and the shapes cannot be made writable.
     shapes
         Distinct requests, int64, shape ``(S, SHAPE_REQUEST + 3 R)``.
-    reordered
-        How often a job came into the queue elsewhere than at its end, because it was held, or
-        changed while it waited.
     labels
         The strings seen so far for each label (:data:`LABELS`), by code.
     quantiles, ends_within
@@ -123,20 +123,27 @@ class JobStore:
         some. They cannot be made writable either.
     """
 
-    def __init__(self, resources: Sequence[str], capacity: int = 1024) -> None:
+    def __init__(
+        self, resources: Sequence[str], capacity: int = 1024, cluster: _core.Cluster | None = None
+    ) -> None:
+        self._cluster = cluster
         self.resources = tuple(resources)
         self._strings: dict[str, list[str]] = {label: [] for label in LABELS}
         self.labels: Mapping[str, Sequence[str]] = MappingProxyType(
             {label: Strings(known) for label, known in self._strings.items()}
         )
-        self.size = 0
-        self.reordered = 0
+        self._size = 0
+        self._reordered = 0
         width = c.SHAPE_REQUEST + 3 * len(self.resources)
         self._shapes, self._shapes_shown = shared(16, width)
         self.shapes: IntArray = self._shapes_shown[:0]
+        if cluster is not None:
+            cluster.look_at_requests(self.shapes)
         self._asked, self._confines = self.shapes, False
         #: The columns for the owner of the store.
         self.writable, self.columns = shared(max(capacity, 1), c.NUM_COLUMNS)
+        if cluster is not None:
+            cluster.look_at_jobs(self.writable)
         self.quantiles: IntArray | None = None
         self.ends_within: FloatArray | None = None
         self._writable_distribution: dict[str, AnyArray] = {}
@@ -173,6 +180,8 @@ class JobStore:
             grown, shown = shared(num, c.NUM_COLUMNS)
             move(self.columns[: self.size], grown)
             self.writable, self.columns = grown, shown
+            if self._cluster is not None:
+                self._cluster.look_at_jobs(grown)
             for name, old in list(self._writable_distribution.items()):
                 self._make_distribution(name, old.shape[1])[: self.size] = old[: self.size]
 
@@ -205,21 +214,29 @@ class JobStore:
         setattr(self, name, shown)
         return writable
 
-    def shape_without_switches(self, shape: int) -> int:
-        """
-        Return the shape that asks for the same as another but ``max_switches``.
+    @property
+    def size(self) -> int:
+        """The number of jobs submitted so far."""
+        return self._size if self._cluster is None else self._cluster.num_jobs
 
-        Raises
-        ------
-        LookupError
-            If it has not been added.
-        """
-        wanted = self.shapes[shape].copy()
-        wanted[c.SHAPE_SWITCHES] = 0
-        found = np.flatnonzero((self.shapes == wanted).all(axis=1))
-        if not len(found):
-            raise LookupError(f"there is no shape that relaxes shape {shape}")
-        return int(found[0])
+    @size.setter
+    def size(self, count: int) -> None:
+        if self._cluster is None:
+            self._size = count
+        else:
+            self._cluster.num_jobs = count
+
+    @property
+    def reordered(self) -> int:
+        """The number of jobs that came into the queue elsewhere than at its end, or changed."""
+        return self._reordered if self._cluster is None else self._cluster.reordered
+
+    @reordered.setter
+    def reordered(self, count: int) -> None:
+        if self._cluster is None:
+            self._reordered = count
+        else:
+            self._cluster.reordered = count
 
     @property
     def confines(self) -> bool:
@@ -238,6 +255,8 @@ class JobStore:
             self._shapes, self._shapes_shown = grown, shown
         self._shapes[first:end] = shapes
         self.shapes = self._shapes_shown[:end]
+        if self._cluster is not None:
+            self._cluster.look_at_requests(self.shapes)
 
 
 def distinct_shapes(columns: Sequence[AnyArray], num: int) -> tuple[IntArray, IntArray]:

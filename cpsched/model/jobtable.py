@@ -68,7 +68,7 @@ class JobTable:
     """
     Jobs known now, in queue order (submit, then log order); n jobs, R resource kinds.
 
-    Columns copy ``n`` values out of the store; kernels read the store itself.
+    Columns copy ``n`` values out of the store; the native core reads the store itself.
 
     Parameters
     ----------

@@ -181,7 +181,7 @@ class System:
     log: LogMapping = field(default_factory=LogMapping)
 
     def __post_init__(self) -> None:
-        # The same kind of array for every system: kernels are compiled for kinds of arrays.
+        # The same kind of array for every system: the native core takes no other.
         capacity = immutable(np.asarray(self.capacity, dtype=np.int64))
         object.__setattr__(self, "capacity", capacity)
         weights = self.weights if len(self.weights) else np.zeros(len(capacity))

@@ -455,7 +455,7 @@ class Workload:
                 kinds = zip(self.resources, value.T, strict=True)
                 columns |= {f"{name}.{kind}": arrow.numbers(amount) for kind, amount in kinds}
             elif name == "job_id":
-                columns[name] = arrow.strings(value.tolist())
+                columns[name] = arrow.texts(value)
             elif name == "dependency":
                 columns[name] = arrow.coded(value, self.job_id.tolist())
             elif column.choices is not None:

@@ -134,7 +134,7 @@ class WindowDispatcher(LearningDispatcher):
         Returns
         -------
         rows, priorities
-            Rows of the job store, highest priority first, read-only as kernels need them; and
+            Rows of the job store, highest priority first, read-only; and
             positive integers. Ties keep queue order: earlier submit first, then log order.
         """
         self.last_size = self.size

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import ConfigError
@@ -19,12 +20,13 @@ from cpsched.util.spec import display_name
 from cpsched.util.words import estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
 
     from cpsched.metrics.definitions import Group, Metric, Value
+    from cpsched.model.schedule import Schedule
     from cpsched.model.workload import Workload
     from cpsched.study.comparisons import Result
     from cpsched.study.results import Results, RunKey, RunResult
@@ -206,6 +208,7 @@ def load_results(
     folder: str | Path,
     baseline: str | Baseline | None = None,
     workload: Workload | None = None,
+    schedules: Mapping[str, Schedule] = MappingProxyType({}),
 ) -> ResultsTable:
     """
     Return the results of a study's folder, of a folder of runs, or of one run.
@@ -217,6 +220,8 @@ def load_results(
         labels of more.
     workload
         One at hand, which need not be read again if a run is of it.
+    schedules
+        Those at hand, by the names of their runs' folders, which need not be read again either.
 
     Raises
     ------
@@ -227,7 +232,7 @@ def load_results(
     """
     study = _compared_with(baseline, collect(folder))
     rows = tuple(results_of(_repeated(study.runs), study.baseline))
-    table = ResultsTable(study=study, rows=rows, record=tuple(record(study, workload)))
+    table = ResultsTable(study=study, rows=rows, record=tuple(record(study, workload, schedules)))
     if not study.by_group:
         return table
     return replace(table, rows=(*rows, *table._groups_of(None)))

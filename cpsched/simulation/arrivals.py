@@ -182,6 +182,14 @@ class JobStream:
         """Return what the log calls a job."""
         return str(self.workload.job_id[self.workload_row[handle]])
 
+    def coming(self, block: Block) -> JobStore:
+        """Return a store of jobs that are to arrive, with all request classes and strings."""
+        store = JobStore(self.system.resources, len(block.rows))
+        store.add_shapes(self._shapes)
+        store.append(block.rows)
+        store.labels = self._labels
+        return store
+
     @property
     def failed(self) -> BoolArray:
         """Which jobs end, by the log, as others that depend on their success do not accept."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from cpsched import _core
     from cpsched.dispatch.contract import Dispatcher
     from cpsched.model.allocation import Allocation
     from cpsched.model.decision import Decision
@@ -19,7 +20,16 @@ class Observer:
     Base class of what watches a simulation; ``job`` is a handle, times are seconds.
 
     Hooks are called after the thing has happened. They must not change anything.
+
+    Attributes
+    ----------
+    native
+        What the event loop tells of starts and of native decisions, without Python; None for an
+        observer that is told by :meth:`on_start` and :meth:`on_decision`. With one of the latter,
+        every decision is made by Python.
     """
+
+    native: _core.NativeObserver | None = None
 
     def on_begin(self, dispatcher: Dispatcher) -> None:
         """Everything is prepared, and nothing has happened."""

@@ -291,7 +291,7 @@ class Present:
         more = store.quantiles is not None or store.ends_within is not None
         if more or (estimates != self.table.requested_time[:, None]).any():
             predictor = _AsBefore(store, future_jobs.like, len(self))
-        # The compiled loop can continue only with these.
+        # The simulation can continue natively only with these.
         recorders = AllocationRecorder(len(self.jobs.system.resources)), DecisionRecorder()
         return simulator_of(
             future, self.dispatcher, predictor, self.settings, recorders, self.outages

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched import _core
 from cpsched.cp import cpsat
-from cpsched.kernels import ledger
 from cpsched.model.arrays import copied, let_go, move, shared
 from cpsched.model.decision import Start
 from cpsched.model.schedule import Leaving, Segments
@@ -24,13 +24,28 @@ if TYPE_CHECKING:
     from cpsched.model.allocation import Allocation
     from cpsched.model.decision import Decision
     from cpsched.model.view import View
-    from cpsched.util.types import FloatArray, IntArray
+    from cpsched.util.types import IntArray
 
 #: Columns of a recorded run of nodes before its R amounts.
 _JOB, _START, _NODE, _COUNT, _UNITS, _AMOUNT = range(6)
 _RECORDED = {"job": _JOB, "start": _START, "node": _NODE, "count": _COUNT, "units": _UNITS}
 #: Recorded runs that are put into order at once.
 _PIECE = 1 << 18
+
+
+class _Rows:
+    """Rows that grow, out of memory where they are many and written."""
+
+    def __init__(self, width: int) -> None:
+        self.rows: IntArray = shared(1024, width)[0]
+
+    def grow(self, needed: int) -> IntArray:
+        """Return room for so many rows, which begins with those so far."""
+        if needed > len(self.rows):
+            grown = shared(max(2 * len(self.rows), needed), self.rows.shape[1])[0]
+            move(self.rows, grown)
+            self.rows = grown
+        return self.rows
 
 
 class AllocationRecorder(Observer):
@@ -44,41 +59,26 @@ class AllocationRecorder(Observer):
     """
 
     def __init__(self, num_resources: int) -> None:
-        self._rows: IntArray = shared(1024, _AMOUNT + num_resources)[0]
-        self._used = 0
+        self._memory = _Rows(_AMOUNT + num_resources)
+        self.native = self._recorder = _core.AllocationRecorder(num_resources, self._memory.grow)
         #: Job, since when, until when and why, of what was left before the job's end.
         self._left: list[tuple[int, int, int, int]] = []
 
-    def on_start(self, job: int, allocation: Allocation, now: int) -> None:
-        """Append the nodes a job starts on."""
-        self.make_room(len(allocation.node))
-        if self._used & _PIECE < (self._used + len(allocation.node)) & _PIECE:
-            let_go(self._rows, 0, self._used)
-        self._used = ledger.record_runs(job, now, *allocation, self._rows, self._used)
+    def on_resize(self, job: int, allocation: Allocation, now: int) -> None:
+        """Append the nodes on which a job continues."""
+        self._recorder.add(job, now, *allocation)
 
-    on_resize = on_start
+    @property
+    def _used(self) -> int:
+        return self._recorder.used
+
+    @property
+    def _rows(self) -> IntArray:
+        return self._memory.rows
 
     def on_leave(self, job: int, since: int, now: int, why: int) -> None:
         """Remember until when a job held what it got at a second."""
         self._left.append((job, since, now, why))
-
-    def make_room(self, num_nodes: int) -> None:
-        """Make room for an allocation of a number of nodes."""
-        needed = self._used + num_nodes
-        if needed > len(self._rows):
-            grown = shared(max(2 * len(self._rows), needed), self._rows.shape[1])[0]
-            move(self._rows[: self._used], grown)
-            self._rows = grown
-
-    def lend(self, counters: Any) -> IntArray:
-        """Return the array for the compiled event loop, and write how far it is used."""
-        counters["runs_used"] = self._used
-        return self._rows
-
-    def take_back(self, counters: Any) -> None:
-        """Read how much of it is used now."""
-        let_go(self._rows, self._used, int(counters["runs_used"]))
-        self._used = int(counters["runs_used"])
 
     def state(self) -> dict[str, Any]:
         """Return what was recorded so far."""
@@ -88,9 +88,8 @@ class AllocationRecorder(Observer):
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state` returned."""
         rows = state["rows"]
-        self._used = len(rows)
-        self._rows = shared(*rows.shape)[0]
-        move(rows, self._rows)
+        move(rows, self._memory.grow(len(rows)))
+        self._recorder.used = len(rows)
         self._left = [(a, b, k, d) for a, b, k, d in state["left"].tolist()]
 
     def segments(self, workload_row: IntArray, end_time: IntArray, horizon: int) -> Segments:
@@ -147,6 +146,7 @@ class DecisionRecorder(Observer):
         self._seconds = array("d")
         self._starts = 0
         self._stats: Counter[str] = Counter()
+        self.native = self._recorder = _core.DecisionRecorder()
         # Of decisions that called the solver: in it, and around it (building models, above all).
         self._solver = array("d")
         self._around = array("d")
@@ -164,13 +164,15 @@ class DecisionRecorder(Observer):
         if decision.stats:
             self._stats.update(decision.stats)
 
-    def add(self, seconds: FloatArray, starts: int) -> None:
-        """Count decisions with their durations and their total number of starts."""
+    def _take(self) -> None:
+        """Count what native dispatchers have decided, too."""
+        seconds, starts = self._recorder.take()
         self._seconds.frombytes(seconds.tobytes())
         self._starts += starts
 
     def state(self) -> dict[str, Any]:
         """Return what was counted so far."""
+        self._take()
         return {
             "seconds": np.array(self._seconds),
             "solver": np.array(self._solver),
@@ -189,6 +191,7 @@ class DecisionRecorder(Observer):
 
     def counts(self) -> dict[str, Any]:
         """Return what is the same in every equal run."""
+        self._take()
         return {
             "decisions": len(self._seconds),
             "starts": self._starts,
@@ -210,6 +213,7 @@ class DecisionRecorder(Observer):
         Where a solver was called, also those in the solver (``solve_``) and those around it
         (``build_``: models, above all) of the decisions that called it.
         """
+        self._take()
         timings = _spread_of("decision", self._seconds)
         if self._solver:
             timings |= _spread_of("solve", self._solver) | _spread_of("build", self._around)

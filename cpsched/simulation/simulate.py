@@ -179,7 +179,7 @@ def _run_with(
     if checkpoint.path.exists():
         simulator.restore(checkpoints.read(checkpoint.path, identity))
     due = monotonic() + checkpoint.interval
-    while simulator.advance():
+    while simulator.advance(seconds=min(0.1, checkpoint.interval)):
         if monotonic() >= due:
             checkpoints.write(checkpoint.path, identity, simulator.state())
             due = monotonic() + checkpoint.interval

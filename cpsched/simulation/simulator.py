@@ -1,34 +1,33 @@
 """
-The event loop: integer seconds, a heap of (time, phase, counter), one dispatch per instant.
+A simulation: the native event loop, and everything in it that is not native.
 
-At one instant events happen in the order of :class:`Phase`; then the dispatcher is asked, again
-and again at that instant until no event is left there (a job of runtime 0 ends where it starts).
+Time is whole seconds. At one instant events happen in the order of :class:`Phase`; then the
+dispatcher is asked, again and again at that instant until no event is left there (a job of runtime
+0 ends where it starts). The loop (``cpsched/cpp/simulation.h``) calls the methods below where a
+dispatcher, a predictor, a runtime model or an observer is Python's.
 """
 
 from __future__ import annotations
 
-import heapq
 from enum import IntEnum
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 
+from cpsched import _core
 from cpsched.engine.cluster import Cluster
 from cpsched.engine.predicting import Correction
 from cpsched.errors import ConfigError, DispatchError, one_of
-from cpsched.kernels.events import PHASE_BITS
 from cpsched.model import columns as c
 from cpsched.model.arrays import copied, let_go, move, plain, shared
 from cpsched.model.decision import Kill, Requeue, Resize, Start, Suspend
+from cpsched.model.prediction import listens
 from cpsched.model.schedule import JobOutcome, Leaving, Outages
 from cpsched.model.seeds import stream_seed
 from cpsched.simulation.arrivals import UNSUCCESSFUL, JobStream
-from cpsched.simulation.compiled import MOST_WAKES, CompiledLoop, rule_of
 from cpsched.simulation.observers import HOOKS, Observer, hooks
 from cpsched.simulation.outages import DownNodes
-from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
-from cpsched.simulation.runtime_models import Recorded
 from cpsched.simulation.settings import Overrun
 from cpsched.simulation.work import Work
 from cpsched.util.own_code import name_of, title
@@ -40,9 +39,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cpsched.dispatch.contract import Dispatcher
+    from cpsched.dispatch.native import NativeRule
     from cpsched.model.allocation import Allocation
     from cpsched.model.decision import Action
     from cpsched.model.prediction import RuntimePredictor
+    from cpsched.simulation.arrivals import Block
     from cpsched.simulation.outages import OutageModel
     from cpsched.simulation.runtime_models import RuntimeModel
     from cpsched.systems.mapping import Fitted
@@ -65,16 +66,14 @@ class Phase(IntEnum):
     RESIZE_REQUEST = 6
 
 
-# The same as plain integers: looking up a member costs more than the comparison.
-_END, _NODE, _CANCEL, _SUBMIT, _RELEASE, _RESIZE_REQUEST = (int(phase) for phase in Phase)
-
 #: The phase in which a job is cancelled that arrives in the same second.
-_AFTER_SUBMIT = _RELEASE + 1
-
-#: The part of a compiled loop's counter that is no phase.
-_COUNT = (1 << PHASE_BITS) - 1
-#: Instants between updates of the progress display.
-_INSTANTS = 16
+_AFTER_SUBMIT = int(Phase.RELEASE) + 1
+#: Seconds of real time for which the loop goes on without a word.
+_SECONDS = 0.1
+#: Why the loop returns: nothing is left to happen; the second at which to stop; time is over.
+_IDLE, _UNTIL, _PAUSED = range(3)
+#: The hooks that the loop calls.
+_LOOP_HOOKS = ("on_submit", "on_start", "on_end", "on_instant")
 #: Jobs that arrive between looks at what can be let go.
 _BETWEEN = 1 << 14
 #: Later than any event.
@@ -87,11 +86,7 @@ MAX_IDLE_WAKES = 100_000
 LONGEST_STILL = 366 * 86400
 #: How often one is asked that asks to be when all jobs have ended.
 _MAX_FINAL_WAKES = 1000
-_TIMED_OUT, _CANCELLED = int(Status.TIMEOUT), int(Status.CANCELLED)
-_AFTEROK, _AFTERNOTOK, _AFTER = (
-    int(kind) for kind in (DependencyType.AFTEROK, DependencyType.AFTERNOTOK, DependencyType.AFTER)
-)
-_COMPLETED, _TIMEOUT = int(JobOutcome.COMPLETED), int(JobOutcome.TIMEOUT)
+_CANCELLED = int(Status.CANCELLED)
 _NEVER_STARTED = int(JobOutcome.NEVER_STARTED)
 #: How a job ended that another depends on, in words.
 _ENDS = {
@@ -180,7 +175,6 @@ class Simulator:
             self.cluster.plan_outages(self.outages)
         self.system, self.machine = self.cluster.system, self.cluster.machine
         self.dispatcher, self.predictor = self.cluster.dispatcher, self.cluster.predictor
-        self.now = 0
         num_jobs = self._num_jobs = len(self.arrivals)
         self.machine.store.reserve(num_jobs)
         self.start_time, self.end_time, self.outcome = (shared(num_jobs)[0] for _ in range(3))
@@ -192,63 +186,96 @@ class Simulator:
             array[:] = unknown
             let_go(array, 0, num_jobs)
         self.work = Work(self.arrivals, self.runtime_model, kills=self._kills)
-        self._status = plain(self.arrivals.status)
         self._begin = plain(self.arrivals.begin)
         self._dependency = plain(self.arrivals.dependency)
         self._dependency_type = plain(self.arrivals.dependency_type)
-        self._cancel_at = plain(self.arrivals.cancel)
-        self._has_cancels = bool((self.arrivals.cancel != MISSING).any())
-        self._has_holds = bool(
-            (self.arrivals.begin != MISSING).any() or (self.arrivals.dependency >= 0).any()
-        )
-        self._evolves = bool(self.arrivals.evolve_to.any())
-        self._num_held = 0
-        self._next_submit = 0
         #: Why jobs can never start that were left at the end, by row; see :meth:`why_never`.
         self._never: dict[int, str] = {}
         #: No job before this one waits or runs.
         self._oldest = 0
-        #: Events to come: second, phase, counter, job.
-        self._events: list[tuple[int, int, int, int]] = []
-        #: The same as long as the compiled loop goes on, as :mod:`cpsched.kernels.events` has them.
-        self._lent: IntArray | None = None
-        self._counter = 0
-        #: The second of the dispatch grid at which the dispatcher is asked next, or None.
-        self._tick: int | None = None
         #: Since when nothing is left to happen but that the dispatcher is asked, and how often it
         #: has been.
         self._still_since: int | None = None
         self._num_wakes = 0
-        self._is_over = False
-        self._instants = 0
         self.observers = tuple(observers)
         #: What is called when something has happened, by the method's name.
         self._hooks = {name: hooks(self.observers, name) for name in HOOKS}
-        self._compiled = self._compiled_loop()
+        self._rule = self._native_rule()
+        self._loop = self._event_loop()
+        self._loop.next_node_change = self._down.next_change
         self.arrivals.let_go(0, num_jobs)
         for hook in self._hooks["on_begin"]:
             hook(self.dispatcher)
 
+    def _native_rule(self) -> NativeRule | None:
+        """Return what decides without Python, unless somebody has to see each decision."""
+        seen = any(
+            observer.native is None and type(observer).on_decision is not Observer.on_decision
+            for observer in self.observers
+        )
+        if seen or len(self.outages):
+            return None
+        return self.dispatcher.native(self.machine.store, self._num_jobs)
+
+    def _event_loop(self) -> _core.Simulation:
+        """Return the loop, with what it needs of the jobs."""
+        jobs = self.arrivals
+        has_holds = bool((jobs.begin != MISSING).any() or (jobs.dependency >= 0).any())
+        has_cancels = bool((jobs.cancel != MISSING).any())
+        predicts, sees_starts, learns = self.cluster.learns
+        columns = {"submit": np.asarray(jobs.submit), **_columns(jobs, "runtime", "requested_time")}
+        if learns:
+            columns |= _columns(jobs, "status")
+        if has_cancels:
+            columns |= _columns(jobs, "cancel")
+        if has_holds:
+            dependents, first = jobs.dependents
+            columns |= _columns(jobs, "begin", "dependency", "dependency_type")
+            columns |= {"dependents": dependents, "first_dependent": first, "failed": jobs.failed}
+        loop = _core.Simulation(
+            self,
+            self.machine.core,
+            columns,
+            self.start_time,
+            self.end_time,
+            self.outcome,
+            {
+                "kills": self._kills,
+                "interval": self.interval or 0,
+                "has_holds": has_holds,
+                "has_cancels": has_cancels,
+                "acts_when_idle": self.dispatcher.acts_when_idle,
+                "doubles": self.cluster.correction is Correction.DOUBLE,
+                "predict": predicts,
+                "work": not self.work.is_recorded,
+                "evolve": bool(jobs.evolve_to.any()),
+                "predictor_on_start": sees_starts,
+                "predictor_on_end": learns,
+                "predictor_on_cancel": listens(self.predictor, "on_cancel"),
+                **{name: bool(self._hooks[name]) for name in _LOOP_HOOKS},
+            },
+        )
+        if self._rule is not None:
+            loop.set_dispatcher(self._rule.dispatcher)
+        for observer in self.observers:
+            if observer.native is not None:
+                loop.add_observer(observer.native)
+        self._has_holds = has_holds
+        return loop
+
+    @property
+    def is_native(self) -> bool:
+        """Whether every decision is made without Python."""
+        return self._rule is not None
+
+    @property
+    def now(self) -> int:
+        """The second of the last instant."""
+        return self._loop.now
+
     def next_time(self) -> int | None:
         """Return the next second at which something happens, or None when all is done."""
-        if self._lent is not None:
-            time = self._lent.item(0, 0) if len(self._lent) else None
-        else:
-            time = self._events[0][0] if self._events else None
-        if self._next_submit < self._num_jobs:
-            submit = self.arrivals.submit[self._next_submit]
-            time = submit if time is None or submit < time else time
-        wake, tick = self.cluster.next_wake, self._tick
-        if time is None and self._is_over:
-            wake = tick = None
-        if wake is not None and (time is None or wake < time):
-            time = wake
-        if tick is not None and (time is None or tick < time):
-            time = tick
-        change = self._down.next_change
-        if change is not None and (change < time if time is not None else self.machine.num_waiting):
-            time = change
-        return time
+        return self._loop.next_time()
 
     def _span(self) -> tuple[int, int]:
         """Return the first submit, and a second by which all has long ended that can."""
@@ -270,9 +297,9 @@ class Simulator:
         while self.advance(until):
             pass
 
-    def advance(self, until: int | None = None) -> bool:
+    def advance(self, until: int | None = None, *, seconds: float = _SECONDS) -> bool:
         """
-        Go on for a while: an instant, or many where the compiled loop does.
+        Go on for some seconds of real time, and one instant at least.
 
         Returns
         -------
@@ -284,130 +311,26 @@ class Simulator:
         DispatchError
             As :meth:`run`.
         """
-        time = self.next_time()
-        if time is None:
+        stop = self._loop.advance(_FOREVER if until is None else until, seconds)
+        self._tell_progress()
+        if stop == _IDLE:
             return self._give_up()
-        if until is not None and time >= until:
-            return False
-        if self._compiled is None or not self._is_for(self._compiled):
-            self._instant(time)
-            self._instants += 1
-            if self._hooks["on_progress"] and self._instants % _INSTANTS == 0:
-                self._tell_progress()
-        else:
-            self._advance_compiled(self._compiled, until)
-            self._tell_progress()
-        return True
+        return stop == _PAUSED
 
     def step(self) -> bool:
         """Advance to the next instant and finish it; return False if there was none."""
         time = self.next_time()
         if time is None:
             return self._give_up()
-        self._instant(time)
+        self._loop.instant(time)
         return True
-
-    def _instant(self, now: int) -> None:
-        self.now = now
-        submits = self.arrivals.submit
-        heap = self._heap
-        while True:
-            if self._down.next_change == now:
-                self._change_nodes()
-            while heap and heap[0][0] == now and heap[0][1] < _SUBMIT:
-                event = heapq.heappop(heap)
-                if event[1] == _END:
-                    self._end(event[3])
-                else:
-                    self._handle(event)
-            if self._next_submit < self._num_jobs and submits[self._next_submit] == now:
-                self._submit()
-            while heap and heap[0][0] == now:
-                self._handle(heapq.heappop(heap))
-            again = self._maybe_dispatch(now)
-            if not again and not (heap and heap[0][0] == now):
-                break
-        for hook in self._hooks["on_instant"]:
-            hook(now)
 
     def _tell_progress(self) -> None:
         waiting = self.machine.num_waiting
-        ended = self._next_submit - waiting - self.machine.num_running - self._num_held
+        submitted, held = self._loop.next_submit, self._loop.num_held
+        ended = submitted - waiting - self.machine.num_running - held
         for hook in self._hooks["on_progress"]:
             hook(ended, waiting, self.now)
-
-    # --- the compiled loop -----------------------------------------------------------------------
-
-    def _compiled_loop(self) -> CompiledLoop | None:
-        """Return the compiled loop, if all there is to ask is built in and it can answer."""
-        names = ("on_submit", "on_start", "on_end", "on_decision")
-        hooks = [hook for name in names for hook in self._hooks[name]]
-        recorders: dict[type, Any] = {
-            type(observer): observer
-            for hook in hooks
-            if (observer := getattr(hook, "__self__", None)) is not None
-        }
-        own = self.dispatcher.event_loop() is not None
-        free = not (self._has_holds or self._has_cancels)
-        plain = (
-            (rule_of(self.dispatcher) is not None and free) or (own and not self._evolves)
-        ) and (
-            self.cluster.only_requested
-            and type(self.runtime_model) is Recorded
-            and self._kills
-            and self.interval is None
-            and not self.arrivals.relaxes
-            and not self._hooks["on_instant"]
-            and len(hooks) == 2
-            and recorders.keys() == {AllocationRecorder, DecisionRecorder}
-        )
-        if not plain:
-            return None
-        return CompiledLoop(
-            self.arrivals,
-            self.cluster,
-            self.start_time,
-            self.end_time,
-            self.outcome,
-            recorders[AllocationRecorder],
-            recorders[DecisionRecorder],
-        )
-
-    def _is_for(self, loop: CompiledLoop) -> bool:
-        """Whether nothing else will happen than what the compiled loop does."""
-        if self.machine.down or self._down.next_change is not None:
-            return False
-        if loop.own is not None:
-            return len(self.cluster.wakes) < MOST_WAKES and bool(loop.own.is_ready())
-        ends_only = self._lent is not None or all(event[1] == _END for event in self._events)
-        return ends_only and self.cluster.next_wake is None
-
-    def _advance_compiled(self, loop: CompiledLoop, until: int | None) -> None:
-        counters = loop.counters
-        counters["now"], counters["next_submit"] = self.now, self._next_submit
-        counters["counter"], counters["num_held"] = self._counter, self._num_held
-        if self._lent is None:
-            events = np.array(self._events, dtype=np.int64).reshape(-1, 4)
-            events[:, 2] += events[:, 1] << PHASE_BITS
-            self._lent = events[:, [0, 2, 3]]
-        self._lent = loop.advance(self._lent, _FOREVER if until is None else until)
-        self.now, self._next_submit = int(counters["now"]), int(counters["next_submit"])
-        self._counter, self._num_held = int(counters["counter"]), int(counters["num_held"])
-        self._let_go()
-
-    @property
-    def _heap(self) -> list[tuple[int, int, int, int]]:
-        """Events to come, taken back from the compiled loop."""
-        if self._lent is not None:
-            lent, self._lent = self._lent, None
-            self._events = [
-                (time, count >> PHASE_BITS, count & _COUNT, row)
-                for time, count, row in lent.tolist()
-            ]
-            ends = lent[lent[:, 1] >> PHASE_BITS == _END]
-            killed = self.arrivals.runtime[ends[:, 2]] > self.arrivals.requested_time[ends[:, 2]]
-            self.work.will_time_out = set(ends[killed, 2].tolist())
-        return self._events
 
     def _let_go(self) -> None:
         """Take out of memory what is only of jobs that have ended."""
@@ -417,75 +340,67 @@ class Simulator:
             let_go(array, first, self._oldest)
         self.arrivals.let_go(first, self._oldest)
 
-    def _push(self, time: int, phase: int, job: int) -> None:
-        self._counter += 1
-        heapq.heappush(self._heap, (time, phase, self._counter, job))
+    # --- what the loop asks for ------------------------------------------------------------------
 
-    def _handle(self, event: tuple[int, int, int, int]) -> None:
-        _, phase, _, job = event
-        {_END: self._end, _RELEASE: self._release, _RESIZE_REQUEST: self._request_resize}.get(
-            phase, self._cancel
-        )(job)
+    def _block(self, row: int) -> Block:
+        """Return jobs as the store takes them, one of them and others of its second and later."""
+        self._let_go()
+        block = self.arrivals.block(row)
+        if self._rule is not None:
+            self._rule.note(self.machine.store, block.first, self.arrivals.coming(block))
+        return block
 
-    # --- submit, hold, cancel --------------------------------------------------------------------
-
-    def _submit(self) -> None:
-        """Let every job of this instant arrive."""
-        arrivals, now, first = self.arrivals, self.now, self._next_submit
-        end = first + 1
-        while end < self._num_jobs and arrivals.submit[end] == now:
-            end += 1
+    def _bring(self, end: int) -> None:
+        """Add the request classes and strings that the jobs before one bring."""
         store = self.machine.store
-        classes = arrivals.eligible(store) if arrivals.enter(store, first, end) else None
-        self._next_submit = end
-        held = {row for row in range(first, end) if self._hold(row)} if self._has_holds else ()
-        self.cluster.admit(first, end, now, held=held, classes=classes)
-        if first // _BETWEEN != end // _BETWEEN:
-            self._let_go()
-        if self._has_cancels:
-            for row in range(first, end):
-                if self._cancel_at[row] != MISSING:
-                    self.cancel(row, self._cancel_at[row])
+        if self.arrivals.bring(store, end):
+            self.machine.set_classes(self.arrivals.eligible(store))
+
+    def _predict(self, first: int, end: int, now: int) -> None:
+        self.cluster.predict(first, end, now)
+
+    def _end_of_start(self, row: int, now: int, again: bool) -> int:
+        return self.work.start(row, self.machine.allocation(row), now, again=again)
+
+    def _ends_at_limit(self, row: int) -> bool:
+        return self.work.ended(row)
+
+    def _predictor_on_start(self, row: int, now: int) -> None:
+        self.predictor.on_start(self.cluster.jobs(row), now)
+
+    def _predictor_on_end(
+        self, row: int, runtime: int, status: int, killed: bool, now: int
+    ) -> None:
+        self.cluster.observe(row, runtime, status, killed, now)
+
+    def _predictor_on_cancel(self, row: int, now: int) -> None:
+        self.predictor.on_cancel(self.cluster.jobs(row), now)
+
+    def _on_submit(self, first: int, end: int, now: int) -> None:
         for hook in self._hooks["on_submit"]:
             hook(first, end, now)
 
-    def _hold(self, row: int) -> bool:
-        """Say whether a job may not start yet, and see to it that it is released then."""
-        needed = self._dependency[row]
-        fulfilled = needed < 0 or self._fulfilled(needed, self._dependency_type[row])
-        if fulfilled is False:
-            self._push(self.now, _AFTER_SUBMIT, row)
-        elif fulfilled and self._begin[row] > self.now:
-            self._push(self._begin[row], _RELEASE, row)
-        elif fulfilled:
-            return False
-        self._num_held += 1
-        return True
+    def _on_start(self, row: int, now: int) -> None:
+        allocation = self.machine.allocation(row)
+        for hook in self._hooks["on_start"]:
+            hook(row, allocation, now)
 
-    def _fulfilled(self, needed: int, kind: int) -> bool | None:
-        """Say whether a dependency is fulfilled; None: not yet, False: it never will be."""
-        outcome = int(self.outcome[needed])
-        if outcome == JobOutcome.NOT_ENDED:
-            return True if kind == _AFTER and self.start_time[needed] != MISSING else None
-        if kind in (_AFTEROK, _AFTERNOTOK):
-            failed = outcome != _COMPLETED or self._status[needed] in UNSUCCESSFUL
-            return failed == (kind == _AFTERNOTOK)
-        return True
+    def _on_end(self, row: int, outcome: int, now: int) -> None:
+        for hook in self._hooks["on_end"]:
+            hook(row, outcome, now)
 
-    def _release_dependents(self, row: int) -> None:
-        """Check again the held jobs that depend on a job."""
-        jobs, bounds = self.arrivals.dependents
-        for dependent in jobs[bounds[row] : bounds[row + 1]].tolist():
-            if self.machine.is_in(dependent, c.HELD):
-                self._push(self.now, _RELEASE, dependent)
+    def _on_instant(self, now: int) -> None:
+        for hook in self._hooks["on_instant"]:
+            hook(now)
 
-    def _release(self, row: int) -> None:
-        """Let a held job into the queue, unless it is held for another reason too."""
-        if not self.machine.is_in(row, c.HELD):
-            return  # cancelled meanwhile
-        self._num_held -= 1
-        if not self._hold(row):
-            self.cluster.release(row, self.now)
+    def _refused(self, row: int) -> NoReturn:
+        """Raise for a start that a native dispatcher has decided on and that is not possible."""
+        raise DispatchError(
+            f"{self.dispatcher.name}: job {self.machine.name(row)} is given resources that it did"
+            " not request or that are not free"
+        )
+
+    # --- cancel ----------------------------------------------------------------------------------
 
     def cancel(self, job: int, time: int) -> None:
         """
@@ -509,45 +424,16 @@ class Simulator:
                 f"job {name} cannot be cancelled at {time}: it is submitted at {submit}"
             )
         # In its own submit second it has to arrive first.
-        self._push(time, _CANCEL if time > submit else _AFTER_SUBMIT, job)
-
-    def _cancel(self, row: int) -> None:
-        outcome = JobOutcome.CANCELLED
-        if self.machine.is_in(row, c.HELD):
-            self._num_held -= 1
-            needed = self._dependency[row]
-            if needed >= 0 and self._cancel_at[row] != self.now:
-                met = self._fulfilled(needed, self._dependency_type[row])
-                outcome = JobOutcome.NEVER_STARTED if met is False else outcome
-        elif not self.machine.is_in(row, c.WAITING):
-            if self.machine.is_in(row, c.RUNNING) and self._cancel_at[row] == self.now:
-                self._kill(row)
-            return
-        self.cluster.cancel(row, self.now)
-        self._finish(row, outcome)
+        phase = int(Phase.CANCEL) if time > submit else _AFTER_SUBMIT
+        self._loop.push(time, phase, job)
 
     # --- start, end ------------------------------------------------------------------------------
-
-    def _started(self, row: int, allocation: Allocation, now: int) -> None:
-        """Find out when a job that has just started will end."""
-        end = self.work.start(
-            row, allocation, now, again=bool(self.machine.store.columns.item(row, c.ATTEMPTS))
-        )
-        self._counter += 1
-        heapq.heappush(self._heap, (end, _END, self._counter, row))
-        self.start_time[row] = now
-        if self._has_holds:
-            self._release_dependents(row)
-        if self._evolves:
-            self._schedule_resize_request(row, end)
-        for hook in self._hooks["on_start"]:
-            hook(row, allocation, now)
 
     def _take_off(self, row: int, why: Leaving) -> None:
         """Take a running job off its nodes and queue it again; it keeps what it has saved."""
         now, since = self.now, self.machine.store.columns.item(row, c.SINCE)
         self.cluster.requeue(row, now)
-        self._forget_end(row)
+        self._loop.forget_end(row)
         self.work.cut_short(row, now, keeps_all=why is Leaving.SUSPENDED)
         self.start_time[row] = MISSING
         for hook in self._hooks["on_leave"]:
@@ -557,11 +443,9 @@ class Simulator:
         """Continue a running job on other nodes."""
         now, since = self.now, self.machine.store.columns.item(row, c.SINCE)
         self.cluster.resize(row, allocation, now)
-        self._forget_end(row)
+        self._loop.forget_end(row)
         end = self.work.resize(row, allocation, now)
-        self._push(end, _END, row)
-        if self._evolves:
-            self._schedule_resize_request(row, end)
+        self._loop.push_end(row, end)
         for hook in self._hooks["on_leave"]:
             hook(row, since, now, Leaving.RESIZED)
         for hook in self._hooks["on_resize"]:
@@ -570,17 +454,9 @@ class Simulator:
     def _kill(self, row: int) -> None:
         """End a running job."""
         self.cluster.end(row, self.now, status=_CANCELLED)
-        self._forget_end(row)
+        self._loop.forget_end(row)
         self.work.ended(row)
-        self._finish(row, JobOutcome.KILLED)
-
-    def _forget_end(self, row: int) -> None:
-        """Remove a running job's end and its size requests from future events."""
-        heap = self._heap
-        heap[:] = [
-            event for event in heap if event[3] != row or event[1] not in (_END, _RESIZE_REQUEST)
-        ]
-        heapq.heapify(heap)
+        self._loop.finish(row, int(JobOutcome.KILLED))
 
     def _schedule_resize_request(self, row: int, end: int) -> None:
         """Note when a running job will ask for another size, if it has not done so."""
@@ -590,51 +466,33 @@ class Simulator:
             and request[0] < end
             and not self.machine.store.columns.item(row, c.WANTED_UNITS)
         ):
-            self._push(request[0], _RESIZE_REQUEST, row)
+            self._loop.push(request[0], int(Phase.RESIZE_REQUEST), row)
 
     def _request_resize(self, row: int) -> None:
         request = self.work.resize_request(row, self.now)
         if request:
             self.cluster.request_resize(row, request[1], self.now)
 
-    def _change_nodes(self) -> None:
-        """Let nodes go down and come up; what runs on those that go down is queued again."""
-        now, heap = self.now, self._heap
-        while heap and heap[0][:2] == (now, _END):
-            self._end(heapq.heappop(heap)[3])
+    def _change_nodes(self, now: int) -> int:
+        """
+        Let nodes go down and come up; what runs on those that go down is queued again.
+
+        Returns when that happens next, a second that never comes for never.
+        """
         down, fallen = self._down.change(now)
         if fallen:
             for row in self.machine.view(now).running.rows.tolist():
                 if np.isin(self.machine.allocation(row).node, fallen).any():
                     self._take_off(row, Leaving.REQUEUED)
         self.cluster.set_down(down, now)
-
-    def _end(self, row: int) -> None:
-        killed = self.work.ended(row)
-        status = _TIMED_OUT if killed else self._status[row]
-        self.cluster.end(row, self.now, status=status, killed=killed)
-        self._finish(row, _TIMEOUT if killed else _COMPLETED)
-
-    def _finish(self, row: int, outcome: int) -> None:
-        """Write down how a job ended, and let go of those that waited for it."""
-        self.outcome[row] = outcome
-        self.end_time[row] = self.now
-        if self._has_holds:
-            self._release_dependents(row)
-        for hook in self._hooks["on_end"]:
-            hook(row, outcome, self.now)
+        change = self._down.next_change
+        return _FOREVER if change is None else change
 
     # --- dispatch --------------------------------------------------------------------------------
 
-    def _maybe_dispatch(self, now: int) -> bool:
-        """Ask the dispatcher if it is due; return whether to ask again at this instant."""
+    def _dispatch(self, now: int) -> bool:
+        """Ask the dispatcher; return whether to ask again at this instant."""
         cluster = self.cluster
-        if not cluster.is_due(now):
-            return False
-        if self.interval and now % self.interval:
-            self._tick = now + self.interval - now % self.interval
-            return False
-        self._tick = None
         view = cluster.prepare(now)
         if view is None:
             return False
@@ -666,7 +524,11 @@ class Simulator:
             any for :data:`MAX_IDLE_WAKES` decisions, or wants to wait for longer than a year.
         """
         wake = self.cluster.next_wake
-        comes = self._events or self._next_submit < self._num_jobs or self._down.next_change
+        comes = (
+            self._loop.has_events
+            or self._loop.next_submit < self._num_jobs
+            or self._down.next_change
+        )
         if wake is None or comes or self.cluster.awaits_switches:
             self._still_since = None
             return
@@ -675,7 +537,7 @@ class Simulator:
         self._num_wakes += 1
         if not self.machine.num_waiting:
             # Nothing that it may still be asked makes a difference.
-            self._is_over = (
+            self._loop.is_over = (
                 self._num_wakes >= _MAX_FINAL_WAKES or wake - self._still_since > LONGEST_STILL
             )
             return
@@ -708,13 +570,14 @@ class Simulator:
     def _start(self, starts: Sequence[Start]) -> None:
         """Start jobs."""
         self.cluster.start(starts, self.now)
-        for row, allocation in starts:
-            self._started(row, allocation, self.now)
+        for row, _ in starts:
+            self._loop.started(row)
 
     def why_never(self) -> dict[int, str]:
         """Return why jobs can never start, of those that have left the queue for it, by row."""
         reasons = dict(self._never)
-        for row in np.flatnonzero(self.outcome[: self._next_submit] == _NEVER_STARTED).tolist():
+        submitted = self.outcome[: self._loop.next_submit]
+        for row in np.flatnonzero(submitted == _NEVER_STARTED).tolist():
             if row not in reasons:
                 reasons[row] = self._unmet(row)
         return reasons
@@ -722,7 +585,8 @@ class Simulator:
     def _unmet(self, row: int) -> str:
         """Say why the dependency of a job can never be fulfilled."""
         needed = self._dependency[row]
-        outcome, status = JobOutcome(int(self.outcome[needed])), Status(self._status[needed])
+        outcome = JobOutcome(int(self.outcome[needed]))
+        status = Status(int(self.arrivals.status[needed]))
         how = _ENDS.get(outcome, "did not fail")
         if outcome is JobOutcome.COMPLETED and status in UNSUCCESSFUL:
             how = f"ended as {status.name.lower()}"
@@ -732,7 +596,7 @@ class Simulator:
     def _never_start(self, row: int, reason: str) -> None:
         """Take a job that can never start out of the queue, and those that depend on it."""
         if self.machine.is_in(row, c.HELD):
-            self._num_held -= 1
+            self._loop.num_held -= 1
         elif not self.machine.is_in(row, c.WAITING):
             return
         self.cluster.cancel(row, self.now)
@@ -757,13 +621,13 @@ class Simulator:
             hopeless = self.dispatcher.never_starts(self.machine.view(self.now))
         for row, reason in hopeless.items():
             self._never_start(row, reason)
-        left = self.machine.num_waiting + self._num_held
+        left = self.machine.num_waiting + self._loop.num_held
         if left and hopeless:
-            self._instant(self.now)
+            self._loop.instant(self.now)
         if left and not hopeless:
             waiting = self.machine.view(self.now).waiting
-            states = self.machine.store.columns[: self._next_submit, c.STATE]
-            needed = self.arrivals.dependency[: self._next_submit][states == c.HELD]
+            states = self.machine.store.columns[: self._loop.next_submit, c.STATE]
+            needed = self.arrivals.dependency[: self._loop.next_submit][states == c.HELD]
             row = int(waiting.handle[0]) if len(waiting) else int(needed.min())
             raise DispatchError(
                 f"{name_of(self.dispatcher)} leaves {left} job{'s' if left > 1 else ''} waiting"
@@ -785,15 +649,14 @@ class Simulator:
             "now": self.now,
             # Before the first instant ``now`` does not say that its changes have been made.
             "node_changes": self._down.made,
-            "next_submit": self._next_submit,
-            "counter": self._counter,
+            "next_submit": self._loop.next_submit,
+            "counter": self._loop.counter,
             "never": {str(row): reason for row, reason in self.why_never().items()},
-            "tick": -1 if self._tick is None else self._tick,
+            "tick": -1 if self._loop.tick is None else self._loop.tick,
             "start_time": copied(self.start_time),
             "end_time": copied(self.end_time),
             "outcome": copied(self.outcome),
-            # Before the state of work, which is brought up to date with it.
-            "events": np.array(self._heap, dtype=np.int64).reshape(-1, 4),
+            "events": np.array(self._loop.events(), dtype=np.int64).reshape(-1, 4),
             "work": self.work.state(),
             "cluster": self.cluster.state(),
             "observers": {
@@ -805,12 +668,13 @@ class Simulator:
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Restore what :meth:`state` returned, in a simulator just built for the same run."""
-        self.now, self._next_submit = int(saved["now"]), int(saved["next_submit"])
-        self._counter = int(saved["counter"])
-        self._tick = None if saved["tick"] < 0 else int(saved["tick"])
+        loop = self._loop
+        loop.now, loop.next_submit = int(saved["now"]), int(saved["next_submit"])
+        loop.counter = int(saved["counter"])
+        loop.tick = None if saved["tick"] < 0 else int(saved["tick"])
         for name in ("start_time", "end_time", "outcome"):
             move(saved[name], getattr(self, name))
-        submitted, store = self._next_submit, self.machine.store
+        submitted, store = loop.next_submit, self.machine.store
         for first in range(0, submitted, _BETWEEN):
             end = min(first + _BETWEEN, submitted)
             self.arrivals.enter(store, first, end)
@@ -820,19 +684,24 @@ class Simulator:
             self.machine.set_classes(self.arrivals.eligible(store))
         self.cluster.restore(saved["cluster"])
         self._never = {int(row): reason for row, reason in saved.get("never", {}).items()}
-        self._lent = None
-        self._events = [(int(a), int(b), int(k), int(d)) for a, b, k, d in saved["events"].tolist()]
-        heapq.heapify(self._events)
+        loop.set_events(np.ascontiguousarray(saved["events"], dtype=np.int64).reshape(-1, 4))
         self.work.restore(saved["work"])
         if "node_changes" in saved:
             self._down.skip(int(saved["node_changes"]))
         else:
             self._down.skip_to(self.now)
+        loop.next_node_change = self._down.next_change
+        loop.forget()
         states = np.empty(submitted, dtype=np.int64)
         move(store.columns[:submitted, c.STATE], states)
-        self._num_held = int((states == c.HELD).sum())
+        loop.num_held = int((states == c.HELD).sum())
         for position, observer_state in saved.get("observers", {}).items():
             self.observers[int(position)].restore(observer_state)  # type: ignore[attr-defined]
+
+
+def _columns(jobs: JobStream, *names: str) -> dict[str, IntArray]:
+    """Return columns of jobs as the loop takes them."""
+    return {name: np.ascontiguousarray(getattr(jobs, name), dtype=np.int64) for name in names}
 
 
 def _innermost(dispatcher: Dispatcher) -> Dispatcher:

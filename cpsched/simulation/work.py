@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched.model.arrays import plain
+from cpsched.simulation.runtime_models import Recorded
 from cpsched.util.types import JobType
 
 if TYPE_CHECKING:
@@ -84,6 +85,11 @@ class Work:
             | (arrivals.checkpoint > 0)
             | (arrivals.job_type >= JobType.MALLEABLE)
         )
+        self._may_differ = bool(
+            arrivals.restart_cost.any()
+            or np.asarray(self._is_stored).any()
+            or np.asarray(self._resizable).any()
+        )
         #: What evolving jobs ask for, and after how many seconds of their runtime.
         self._resize_requests: dict[int, tuple[int, int]] = {
             row: (int(arrivals.evolve_after[row]), int(arrivals.evolve_to[row]))
@@ -93,6 +99,12 @@ class Work:
         #: Of jobs that have saved some of their work: what was left then.
         self._left: dict[int, Parts] = {}
         self._runs: dict[int, JobAttempt] = {}
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether every job runs from its start to its end, as long as the log says."""
+        plain = type(self._model) is Recorded and not self._may_differ
+        return plain and not (self._runs or self._left)
 
     def start(self, row: int, allocation: Allocation, now: int, *, again: bool) -> int:
         """Return when a job that starts now will end; ``again``: it has been cut short before."""

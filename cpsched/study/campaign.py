@@ -17,6 +17,7 @@ from cpsched.study.worker import RunTarget, work_on
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from cpsched.model.schedule import Schedule
     from cpsched.simulation.observers import Observer
     from cpsched.simulation.simulate import Checkpoint
     from cpsched.study.run_spec import RunSpec
@@ -85,6 +86,7 @@ def carry_out(
     checkpoint: Checkpoint | None = None,
     executor: str | None = None,
     finish: Callable[[CampaignOutcome], object] | None = None,
+    schedules: dict[str, Schedule] | None = None,
 ) -> CampaignOutcome:
     """
     Carry out the missing runs of a study.
@@ -113,6 +115,9 @@ def carry_out(
         joblib, such as ``dask``; None: processes of this machine.
     finish
         Called with the outcome while the folder is still locked.
+    schedules
+        Takes the schedules of the runs that this process makes, by the names of their folders. They
+        stay in memory.
 
     Raises
     ------
@@ -148,7 +153,13 @@ def carry_out(
             )
             if elsewhere is None:
                 shown = watch if display is None else _shown(display, watch, run_titles(tasks))
-                carry = partial(work_on, target=target, watch=shown, checkpoint=checkpoint)
+                carry = partial(
+                    work_on,
+                    target=target,
+                    watch=shown,
+                    checkpoint=checkpoint,
+                    schedules=schedules,
+                )
                 ended: Iterator[RunOutcome] = (carry(task) for task in missing)
             else:
                 carry = partial(work_on, target=target, watch=watch)

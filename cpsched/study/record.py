@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from cpsched.metrics.groups import groups_of, kinds_of
@@ -10,8 +11,9 @@ from cpsched.study.inputs import second_of
 from cpsched.study.reader import load_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
+    from cpsched.model.schedule import Schedule
     from cpsched.model.workload import Workload
     from cpsched.study.results import Results, RunResult
 
@@ -19,14 +21,18 @@ if TYPE_CHECKING:
 FEWEST = 10
 
 
-def record(results: Results, workload: Workload | None = None) -> list[dict[str, Any]]:
+def record(
+    results: Results,
+    workload: Workload | None = None,
+    schedules: Mapping[str, Schedule] = MappingProxyType({}),
+) -> list[dict[str, Any]]:
     """
     Return a row for all jobs and for each group of them; none where a log records no starts.
 
     ``grade`` is that of ``cpsched validate`` for their waits: ``good``, ``moderate`` or
     ``poor`` (:mod:`cpsched.metrics.validation`). Waits are from submit to first start, and
     ``held_mean_s`` of them pass before a job may start. A ``workload`` that is at hand need not be
-    read again.
+    read again, nor ``schedules`` by the names of their runs' folders.
     """
     base = results.baseline
     first: dict[str, RunResult] = {}
@@ -38,15 +44,16 @@ def record(results: Results, workload: Workload | None = None) -> list[dict[str,
         ),
     ):
         first.setdefault(run.case, run)
-    return [row for run in first.values() for row in _rows(run, results.measure_from, workload)]
+    rows: list[dict[str, Any]] = []
+    for run in first.values():
+        if run.record and run.record["recorded_wait_s"]["mean"] is not None:
+            name = run.path.name
+            here = schedules[name] if name in schedules else load_run(run.path, workload).schedule
+            rows.extend(_rows(run, here, results.measure_from))
+    return rows
 
 
-def _rows(
-    run: RunResult, start: int | str | None, workload: Workload | None
-) -> Iterator[dict[str, Any]]:
-    if not run.record or run.record["recorded_wait_s"]["mean"] is None:
-        return
-    schedule = load_run(run.path, workload).schedule
+def _rows(run: RunResult, schedule: Schedule, start: int | str | None) -> Iterator[dict[str, Any]]:
     submit = schedule.workload.submit
     since = second_of(schedule.workload, "measure_from", start)
     waits = wait_pairs(schedule, submit >= (submit[0] if since is None else since))

@@ -78,6 +78,7 @@ def work_on(
     target: RunTarget,
     watch: Watch | None,
     checkpoint: Checkpoint | None = None,
+    schedules: dict[str, Schedule] | None = None,
 ) -> RunOutcome:
     """
     Carry out a run and return its outcome; errors of the run are never raised.
@@ -86,12 +87,16 @@ def work_on(
     ----------
     checkpoint
         Where the run saves its state.
+    schedules
+        Takes the schedule of the run, by its name.
     """
     if len(under_way(target.work, task.key, target.campaign)) >= _ATTEMPTS:
         # Dask and Slurm start a run again elsewhere if its process is killed.
         return RunOutcome(name=task.name, error=KILLED)
     try:
-        _carried_out(task, target, watch, checkpoint)
+        schedule = _carried_out(task, target, watch, checkpoint)
+        if schedules is not None:
+            schedules[task.name] = schedule
         return RunOutcome(name=task.name)
     except KeyboardInterrupt:
         raise
@@ -115,8 +120,8 @@ def _reason(error: BaseException) -> str:
 
 def _carried_out(
     task: RunSpec, target: RunTarget, watch: Watch | None, checkpoint: Checkpoint | None
-) -> None:
-    """Simulate, and put the run in its place."""
+) -> Schedule:
+    """Simulate, and put the run in its place; return its schedule."""
     folder = begin(target.work, task.key, target.campaign)
     try:
         task.check_identity()
@@ -139,6 +144,7 @@ def _carried_out(
             put_in_place(folder / "run", target.runs / task.name, overwrite=True)
         if checkpoint is not None:
             checkpoint.remove()
+        return run.schedule
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

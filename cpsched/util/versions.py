@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from importlib.metadata import version
 
-_LIBRARIES = ("numpy", "numba", "pyarrow", "ortools", "scikit-learn")
+_LIBRARIES = ("numpy", "pyarrow", "ortools", "scikit-learn")
 
 
 def versions() -> dict[str, str]:

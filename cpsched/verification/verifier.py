@@ -1,8 +1,8 @@
 """
 Whether a schedule is valid: every rule is checked again from the record.
 
-Shares no code with the simulator and the kernels. The input is trusted: workload, system (what its
-topology says of a set of nodes, too), and the mapping, which says which nodes a job may use.
+Shares no code with the simulator and the native core. The input is trusted: workload, system (what
+its topology says of a set of nodes, too), and the mapping, which says which nodes a job may use.
 """
 
 from __future__ import annotations

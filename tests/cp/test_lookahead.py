@@ -8,10 +8,10 @@ from jobtables import job_table
 from recorded import Plans
 from tiny import jobs, machine, run, starts
 
+from cpsched import _core
 from cpsched.cp import stats
 from cpsched.cp.lookahead import Lookahead
 from cpsched.engine.machine import ClusterState
-from cpsched.kernels import costs, pool
 from cpsched.papers.generators.eurora import EURORA, EuroraOptions
 from cpsched.systems import load
 from cpsched.systems.mapping import fit
@@ -77,7 +77,7 @@ def test_what_happens_is_never_worse_than_what_was_planned():
 
     def cost(handles, begins):
         return sum(
-            costs.job_cost(begin - 100, runtime[handle], 64800.0)
+            _core.job_cost(begin - 100, runtime[handle], 64800.0)
             for handle, begin in zip(handles, begins, strict=True)
         )
 
@@ -191,6 +191,6 @@ def _respects(start, duration, demand, times, level):
 def test_nobody_is_planned_before_it_is_there(queue, data):
     order, duration, demand, times, level = queue
     ready = np.array([data.draw(st.integers(0, 50)) for _ in order], dtype=np.int64)
-    found = pool.list_plan(order, duration, demand, ready, times, level)
+    found = _core.list_plan(order, duration, demand, ready, times, level)
     assert (found >= ready).all()
     assert _respects(found, duration, demand, times, level)

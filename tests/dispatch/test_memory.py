@@ -7,11 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import jobs, let_go, machine, machines, run, starts, workloads
 
-from cpsched.dispatch import memory, passes
+from cpsched.dispatch import passes
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.backfilling import Easy
 from cpsched.dispatch.rules import Greedy
-from cpsched.kernels import pass_state
 from cpsched.model.jobtable import JobTable
 from cpsched.model.view import View
 from cpsched.simulation.observers import Observer
@@ -70,16 +69,6 @@ def test_every_decision_is_that_of_a_dispatcher_which_has_seen_nothing(
 ):
     """Whoever starts, ends, arrives, or is let go into the middle of the queue in between."""
     run(let_go(data, workload), system, name, observers=[Forgetful(name, system)])
-
-
-@given(workload=workloads(max_jobs=20), system=machines())
-@pytest.mark.parametrize("name", ["greedy", "easy:backfill=sjf"])
-@some
-def test_more_classes_of_jobs_than_the_table_holds(name, workload, system):
-    """A table of two rows is full at once, is emptied, and grows."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(memory, "_FEWEST_CLASSES", 2)
-        run(workload, system, name, observers=[Forgetful(name, system)])
 
 
 @pytest.mark.parametrize("name", ["greedy", "easy"])
@@ -195,23 +184,18 @@ class Again(Observer):
         rows, behind = view.waiting.rows, passes.frozen(view.waiting.rows[::-1].copy())
         fits = passes.fits_now(view, rows, self.allocator)
         assert fits.tolist() == passes.fits_now(view, rows, self.fresh()).tolist()
-        both = np.hstack([view.free, view.system.capacity, view.eligible.T])
-        differs = [True, *(both[1:] != both[:-1]).any(axis=1).tolist()]
-        memory = self.allocator.memory
-        octets = memory._bits[pass_state.RUNS].astype("<i8").view(np.uint8)
-        starts = np.unpackbits(octets, count=len(memory._work), bitorder="little")
-        assert starts.astype(np.bool_).tolist() == differs
         for first, second in ((rows, behind), (behind, rows), (rows, rows)):
             one = passes.easy_pass(view, first, second, self.allocator)
-            assert one.tolist() == passes.easy_pass(view, first, second, self.fresh()).tolist()
+            alone = passes.easy_pass(view, first, second, self.fresh())
+            assert same(passes.decision_of(view, one), passes.decision_of(view, alone))
             one = passes.list_pass(view, second, self.allocator, stop=False)
             alone = passes.list_pass(view, second, self.fresh(), stop=False)
-            assert one.tolist() == alone.tolist()
+            assert same(passes.decision_of(view, one), passes.decision_of(view, alone))
 
 
 @given(workload=workloads(max_jobs=15), system=machines())
 @pytest.mark.parametrize("policy", ref.POLICIES)
 @some
 def test_passes_over_one_view_do_not_see_each_other(policy, workload, system):
-    """Each finds all free that was, and where runs of nodes that are alike begin."""
+    """Each finds all free that was."""
     run(workload, system, "easy", observers=[Again(policy, system)])

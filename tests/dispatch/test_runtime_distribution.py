@@ -1,4 +1,4 @@
-"""Likely runtimes, and what follows from them: the kernels against plain Python."""
+"""Empirical runtime distributions and what follows from them, against plain Python."""
 
 import math
 
@@ -7,9 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpsched.dispatch.runtime_distribution import RuntimeDistribution, RuntimeHistory, facts_of
-from cpsched.kernels import likely
+from cpsched import _core
+from cpsched.dispatch.runtime_distribution import (
+    ENDED_OF_ALL,
+    ENDED_OF_USER,
+    RuntimeDistribution,
+    RuntimeHistory,
+    facts_of,
+)
 from cpsched.model.prediction import HORIZONS
+
+#: Runtimes of ended jobs in a distribution at most, and all runtimes.
+NUM_NEIGHBOURS, MAX_SAMPLES = 32, 45
 
 seconds = st.sampled_from([1, 7, 60, 61, 3600, 86400])
 jobs = st.tuples(st.integers(-1, 2), seconds, seconds, st.sampled_from([1, 2, 64]))
@@ -44,22 +53,22 @@ def distances(job, ended):
         far = min(apart[0], 3) + min(apart[1], 3) + 2 * min(apart[2], 1)
         if at in own:
             rank = own.index(at)
-            if rank < likely.OWN:
+            if rank < ENDED_OF_USER:
                 found[at] = far + 0.5 * math.log(1 + rank)
-        elif len(ended) - at <= likely.ALL and (user < 0 or whose != user):
+        elif len(ended) - at <= ENDED_OF_ALL and (user < 0 or whose != user):
             found[at] = far + 2.5 + 0.1 * math.log(len(ended) - at)
     return found
 
 
 @given(histories(), st.lists(jobs, min_size=1, max_size=5))
 @settings(max_examples=80)
-def test_likely_runtimes_are_those_of_the_jobs_most_alike(ended, queue):
+def test_runtimes_are_those_of_the_most_similar_jobs(ended, queue):
     """Weights fall exponentially with the distance; nothing is beyond the request."""
     seen = learnt(ended)
     found = seen.distribution(facts(*queue))
     for j, job in enumerate(queue):
         far = distances(job, ended)
-        nearest = sorted(far.values())[: likely.NEAR]
+        nearest = sorted(far.values())[:NUM_NEIGHBOURS]
         size = found.size[j]
         assert size == max(len(nearest), 1)
         assert found.weight[j, :size].sum() == pytest.approx(1.0)
@@ -101,11 +110,11 @@ def test_of_a_user_and_of_all_only_the_last_are_remembered():
     """Of 300 jobs of one user 40 count for him, 250 for somebody else."""
     seen = learnt([((0, 1000, 1000, 1), 1 + end) for end in range(300)])
     own, other = seen.distribution(facts((0, 1000, 1000, 1), (1, 1000, 1000, 1))).runtime
-    assert sorted(own[: likely.NEAR]) == list(range(300 - likely.NEAR + 1, 301))
-    assert sorted(other[: likely.NEAR]) == list(range(300 - likely.NEAR + 1, 301))
+    assert sorted(own[:NUM_NEIGHBOURS]) == list(range(300 - NUM_NEIGHBOURS + 1, 301))
+    assert sorted(other[:NUM_NEIGHBOURS]) == list(range(300 - NUM_NEIGHBOURS + 1, 301))
     seen.forget_user(0)
     again = seen.distribution(facts((0, 1000, 1000, 1)))
-    assert sorted(again.runtime[0, : likely.NEAR]) == list(range(300 - likely.NEAR + 1, 301))
+    assert sorted(again.runtime[0, :NUM_NEIGHBOURS]) == list(range(300 - NUM_NEIGHBOURS + 1, 301))
 
 
 def said(quantiles, ends_within, limit=10**5):
@@ -158,14 +167,14 @@ def test_a_job_of_which_a_predictor_says_nothing_has_no_such_source():
 
 
 def of(*runtimes):
-    """Return the likely runtimes of one job, of equal weight."""
+    """Return the runtime distribution of one job, of equal weights."""
     size = len(runtimes)
-    runtime, weight = np.ones((1, likely.SAMPLES)), np.zeros((1, likely.SAMPLES))
+    runtime, weight = np.ones((1, MAX_SAMPLES)), np.zeros((1, MAX_SAMPLES))
     runtime[0, :size], weight[0, :size] = runtimes, 1 / size
     return RuntimeDistribution(runtime, weight, np.array([size]))
 
 
-some = st.lists(st.integers(1, 1000), min_size=1, max_size=likely.NEAR)
+some = st.lists(st.integers(1, 1000), min_size=1, max_size=NUM_NEIGHBOURS)
 
 
 @given(some)
@@ -179,27 +188,27 @@ def test_expectations_are_weighted_means(runtimes):
 
 @given(st.integers(0, 2**47), st.integers(0, 1200), some)
 @settings(max_examples=60)
-def test_drawn_runtimes_are_likely_and_longer_than_what_has_run(seed, elapsed, runtimes):
+def test_sampled_runtimes_are_longer_than_what_has_run(seed, elapsed, runtimes):
     """What is expected is taken where none is."""
-    drawn = of(*runtimes).draw(40, seed, np.array([elapsed]), np.array([300]))[:, 0].tolist()
+    sampled = of(*runtimes).sample(40, seed, np.array([elapsed]), np.array([300]))[:, 0].tolist()
     longer = {r for r in runtimes if r > elapsed}
-    assert set(drawn) <= (longer or {max(300, elapsed + 1)})
+    assert set(sampled) <= (longer or {max(300, elapsed + 1)})
 
 
 @given(st.integers(0, 2**47))
 @settings(max_examples=30)
-def test_every_part_of_the_distribution_is_drawn_once(seed):
+def test_every_part_of_the_distribution_is_sampled_once(seed):
     """Of ten runtimes of the same weight, ten scenarios have one each, in any order."""
-    drawn = of(*range(1, 11)).draw(10, seed, np.array([0]), np.array([300]))[:, 0]
-    assert sorted(drawn.tolist()) == list(range(1, 11))
+    sampled = of(*range(1, 11)).sample(10, seed, np.array([0]), np.array([300]))[:, 0]
+    assert sorted(sampled.tolist()) == list(range(1, 11))
 
 
-def test_the_order_of_the_draws_differs_from_job_to_job():
+def test_the_order_of_the_samples_differs_from_job_to_job():
     """Or short runtimes of all jobs would meet in one scenario."""
     one = of(*range(1, 11))
     twice = one.take(np.zeros(2, dtype=np.int64))
-    drawn = twice.draw(10, 1, np.zeros(2, dtype=np.int64), np.full(2, 300))
-    assert drawn[:, 0].tolist() != drawn[:, 1].tolist()
+    sampled = twice.sample(10, 1, np.zeros(2, dtype=np.int64), np.full(2, 300))
+    assert sampled[:, 0].tolist() != sampled[:, 1].tolist()
 
 
 def test_urgency_is_the_slope_of_the_cost_over_what_the_job_takes():
@@ -215,7 +224,7 @@ def test_urgency_is_the_slope_of_the_cost_over_what_the_job_takes():
     assert found.value == pytest.approx([(1 / 400 + 80 / 30_000) / (400 * 0.25)])
 
 
-def test_what_a_job_has_run_already_is_not_likely():
+def test_runtimes_up_to_what_a_job_has_run_are_left_out():
     """Half of a user's jobs run 7 s and half 3600: one that has run 60 takes 3600, or its limit."""
     seen = learnt([((0, 86400, 86400, 1), 7 if at % 2 else 3600) for at in range(40)])
     one = np.ones(1, dtype=np.int64)
@@ -229,3 +238,33 @@ def test_what_a_job_has_run_already_is_not_likely():
     assert slope.tolist() == pytest.approx([1 / 3600])
     assert at(3600).expectations()[1].tolist() == pytest.approx([86400])
     assert 7 < at(0).expectations()[1][0] < 3600
+
+
+def test_nothing_counts_behind_the_samples_of_a_job():
+    """Of 40 ended jobs half are shorter than the job has run: their weights are 0."""
+    history = learnt([((0, 86400, 86400, 1), 7 if at % 2 else 3600) for at in range(40)])
+    one = np.ones(1, dtype=np.int64)
+    distribution = history.distribution(facts_of(0 * one, 86400 * one, 86400 * one, one, ran=60))
+    assert distribution.weight[0, : distribution.size[0]].sum() == pytest.approx(1.0)
+    assert not distribution.weight[0, distribution.size[0] :].any()
+
+
+@pytest.mark.parametrize("wrong", ["facts", "ended_of_all", "num_of_user", "size"])
+def test_arrays_of_other_shapes_are_refused(wrong):
+    """What is passed to the native functions by rows must have these rows."""
+    arrays = {
+        "facts": np.zeros((1, 32)),
+        "ended_of_all": np.zeros((ENDED_OF_ALL, 5)),
+        "num_of_all": 0,
+        "ended_of_users": np.zeros((ENDED_OF_USER, 5)),
+        "num_of_user": np.zeros(1, dtype=np.int64),
+        "scale": 0.5,
+    }
+    if wrong == "size":
+        with pytest.raises(ValueError, match="of the same jobs"):
+            _core.expected_runtimes(np.ones((1, 2)), np.ones((1, 2)), np.ones(2, dtype=np.int64))
+        return
+    _core.runtime_distribution(**arrays)
+    arrays[wrong] = np.concatenate([arrays[wrong], arrays[wrong]], axis=-1)
+    with pytest.raises((ValueError, TypeError)):
+        _core.runtime_distribution(**arrays)

@@ -28,7 +28,7 @@ def waiting():
     state = ClusterState(system)
     arrivals.enter(state.store, 0, 1)
     state.set_classes(arrivals.eligible(state.store))
-    state.enqueue(0)
+    state.core.enqueue(0)
     return state
 
 
@@ -62,7 +62,7 @@ def test_a_resized_job_is_expected_later_by_its_pause():
     state = waiting()
     state.store.writable[0, [c.RESIZE_COST, c.JOB_TYPE, c.UNITS_MIN]] = 10, JobType.MALLEABLE, 1
     state.start(0, GOOD, 0)
-    state.expect_end(0, 100)
+    state.core.expect_end(0, 100)
     state.resize(0, Allocation(whole([0]), whole([2]), whole([[2, 0]])), 40)
     assert state.store.columns[0, c.EXPECTED_END] == 140
     assert state.free.tolist() == [[0, 8], [2, 8]]

@@ -10,18 +10,9 @@ from cpsched.dispatch.allocators import FirstFit, make_allocator
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.orders import Priority
 from cpsched.errors import TraceError
-from cpsched.kernels.compiling import kernel
 from cpsched.model.prediction import Prediction, RuntimePredictor
 from cpsched.model.workload import Workload
 from cpsched.simulation.observers import RunObserver
-
-
-@kernel
-def areas(units, seconds, by_area):
-    sizes = np.empty(len(units), np.int64)
-    for job in range(len(units)):
-        sizes[job] = units[job] * (seconds[job] if by_area else 1)
-    return sizes
 
 
 class BySize(Dispatcher):
@@ -38,7 +29,7 @@ class BySize(Dispatcher):
 
     def decide(self, view):
         waiting = view.waiting
-        sizes = areas(waiting.units, waiting.requested_time, self.area)
+        sizes = waiting.units * (waiting.requested_time if self.area else 1)
         return start_by(view, sizes.argsort(kind="stable"), self.allocator)
 
 

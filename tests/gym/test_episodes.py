@@ -7,7 +7,7 @@ from tiny import jobs, machine, run
 
 from cpsched.gym.environment import BatchScheduling
 from cpsched.gym.episode_jobs import pool_of
-from cpsched.gym.kernels.features import ESTIMATE, FITS, IS_WAIT, UNTIL_FITS, WAITED
+from cpsched.gym.features import ESTIMATE, FITS, IS_WAIT, UNTIL_FITS, WAITED
 from cpsched.logs import read as read_log
 from cpsched.systems.mapping import fit
 
@@ -116,7 +116,7 @@ def test_what_is_not_known_yet_is_not_shown(decides, overrun):
         found, done = [], False
         rng = np.random.default_rng(3)
         while not done:
-            found.append((env.episodes.state.num[0, 0], seen, env.action_masks()))
+            found.append((env.episodes.now[0], seen, env.action_masks()))
             action = rng.choice(np.flatnonzero(env.action_masks()))
             seen, _, done, *_ = env.step(action)
         return found, env.starts
@@ -163,7 +163,7 @@ def test_features_by_hand():
     assert info["action_mask"].tolist() == [True, *[False] * 5]
     rows, *_ = env.step(0)
     # At 10 nothing fits, which is not asked about; at 20 the third job does.
-    assert env.episodes.state.num[0, 0] == 20
+    assert env.episodes.now[0] == 20
     assert rows[:3, FITS].tolist() == [0, 1, 0]
     assert rows[0, UNTIL_FITS] == pytest.approx(np.log1p(80) / np.log1p(30 * 86400))
     assert rows[0, WAITED] == pytest.approx(np.log1p(10) / np.log1p(30 * 86400))
@@ -171,9 +171,9 @@ def test_features_by_hand():
     assert env.action_masks().tolist() == [True, True, False, False, False, True]
     # It waits until the fourth comes, then until the first ends; the widest goes then.
     rows, *_ = env.step(5)
-    assert env.episodes.state.num[0, 0] == 30
+    assert env.episodes.now[0] == 30
     env.step(5)
-    assert env.episodes.state.num[0, 0] == 100
+    assert env.episodes.now[0] == 100
     _, _, done, *_ = env.step(2)
     assert (env.starts.tolist(), done) == ([0, -1, -1, 100], False)
 

@@ -11,7 +11,7 @@ from tiny import jobs, machine, run
 from cpsched.engine.cluster import Cluster
 from cpsched.engine.encoder import Request
 from cpsched.errors import ConfigError
-from cpsched.gym.kernels.features import FEATURES
+from cpsched.gym.features import FEATURES
 from cpsched.gym.options import Options
 from cpsched.gym.policy import PolicyNetwork, load, save
 from cpsched.model.topology import Topology, TopologyKind

@@ -279,7 +279,9 @@ def test_whole_numbers_are_read_as_all_others(tmp_path_factory, lines, end, newl
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(swf, "chunks", lambda file: chunks(file, size))
         plain = outcome()
-        patch.setattr(swf, "_plain_columns", lambda *_: None)
+        native = swf.number_lines
+        # No line has no field: all are handed back.
+        patch.setattr(swf, "number_lines", lambda piece, _, *fields: native(piece, 0, *fields))
         assert outcome() == plain
 
 
@@ -294,6 +296,28 @@ def test_plain_lines_are_read_in_bulk(tmp_path_factory, rows):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(SwfLines, "_checked_columns", None)
         assert len(SwfLines(path, RejectedRows()).table) == len(rows)
+
+
+def test_a_wrong_line_among_many_is_the_only_one_read_slowly(log, monkeypatch):
+    """A negative fraction is wrong also in a field of which nothing is made; 5.97 seconds are not."""
+    rows = [with_field(1, str(number)) for number in range(1, 101)]
+    rows[40] = with_field(6, "5.97", rows[40])
+    rows[50] = with_field(6, "-0.5", rows[50])
+    path = log("a.swf", "\n".join(rows) + "\n")
+    seen = []
+    checked = SwfLines._checked_columns
+
+    def noted(self, piece, numbers):
+        seen.extend(numbers.tolist())
+        return checked(self, piece, numbers)
+
+    monkeypatch.setattr(SwfLines, "_checked_columns", noted)
+    with pytest.raises(TraceError, match=r"a\.swf:51: field 6 \(average CPU time\) = '-0\.5'"):
+        logs.read(path)
+    assert seen == [51]
+    lines = SwfLines(path, RejectedRows())
+    assert lines.line.tolist() == [number for number in range(1, 101) if number != 51]
+    assert lines.table[:, 0].tolist() == lines.line.tolist()
 
 
 @pytest.mark.parametrize("bulk", [True, False])

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from cpsched.metrics.validation import WaitErrors
+from cpsched.metrics.validation import WaitErrors, WaitPairs
 
 
 @given(waits=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=2, max_size=30))
@@ -18,3 +18,23 @@ def test_rank_correlation_is_spearmans(waits):
         assert rank is None
     else:
         assert rank == pytest.approx(spearmanr(recorded, simulated).statistic)
+
+
+@given(
+    waits=st.lists(
+        st.tuples(st.integers(0, 9), st.integers(0, 99), st.integers(0, 4), st.booleans()),
+        min_size=2,
+        max_size=60,
+    )
+)
+def test_the_errors_of_a_group_are_those_of_its_waits_alone(waits):
+    """Bit for bit, also where the group is much smaller than the number of different waits."""
+    recorded, simulated, held, inside = np.array(waits, dtype=np.int64).T
+    own = np.flatnonzero(inside)
+    if not len(own):
+        return
+    pairs = WaitPairs(
+        rows=np.arange(len(waits)), recorded=recorded, simulated=simulated, held=held, lag=0
+    )
+    assert pairs.errors(own) == WaitErrors.of(recorded[own], simulated[own], held[own])
+    assert pairs.errors(inside > 0) == pairs.errors(own)

@@ -29,7 +29,7 @@ def test_what_is_left_out():
     assert table.per_node.tolist() == [[0, 0], [0, 0]]
 
 
-def test_what_kernels_read_cannot_be_changed():
+def test_what_dispatchers_read_cannot_be_changed():
     """Neither the store's columns nor its requests, through no array that leads to them."""
     table = job_table(**TWO, per_node=[(0, 1), (0, 0)])
     store = table.store

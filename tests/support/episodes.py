@@ -4,7 +4,7 @@ import numpy as np
 from tiny import jobs, machine
 
 from cpsched.gym.environment import BatchScheduling
-from cpsched.gym.kernels.features import ESTIMATE, FEATURES
+from cpsched.gym.features import ESTIMATE, FEATURES
 from cpsched.gym.options import Options
 from cpsched.gym.policy import PolicyNetwork, save
 

@@ -1,8 +1,8 @@
 """
-Slow twins of the compiled kernels, written from the documented rules and from nothing else.
+Slow twins of the native core, written from the documented rules and from nothing else.
 
-Where the kernels search, these enumerate: every way to put units on nodes, every second to come.
-They take seconds for what the kernels do in microseconds, so machines have a handful of nodes and
+Where the core searches, these enumerate: every way to put units on nodes, every second to come.
+They take seconds for what the core does in microseconds, so machines have a handful of nodes and
 jobs a handful of units. Sections: placements; list scheduling, EASY and the conservative plan at
 one state; textbook EASY on a counted pool; random states, and the same state as a dispatcher's
 view.

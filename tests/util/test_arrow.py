@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cpsched.util import arrow
@@ -21,6 +21,16 @@ def test_coded(texts, data):
     expected = [values[code] if code >= 0 else None for code in codes]
     column = arrow.coded(np.array(codes, dtype=np.int64), values)
     assert column.equals(pa.array(expected, pa.string()))
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8"), max_size=5), max_size=20))
+@example(["1", "", "long name", "0012"])
+@example(["a\0b", "c"])
+@example(["é", "c"])
+def test_texts_of_an_array(texts):
+    """Those of ASCII are read as numbers; an array drops zeros at the end of a text."""
+    array = np.array(texts, dtype=np.str_)
+    assert arrow.texts(array).equals(pa.array(array.tolist(), pa.string()))
 
 
 @pytest.mark.parametrize("dtype", ["int64", "int32", "int8", "float64", "bool"])

@@ -144,7 +144,7 @@ def _tables(
     num, ids = len(workload), workload.job_id
     for start in range(0, max(num, 1), arrow.ROWS):
         part = workload.between(start, start + arrow.ROWS)
-        columns = {"job_id": arrow.strings(part.job_id.tolist())}
+        columns = {"job_id": arrow.texts(part.job_id)}
         for name in names[:4]:
             columns[name] = _array(name, getattr(part, name), ids)
         for kind, position in amounts:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.kernels.placing import place_in_order
-from cpsched.kernels.rooms import Request
+from cpsched import _core
 from cpsched.model.node_sets import unit_capacity
 from cpsched.papers.ipsched.problem import Share
 
@@ -204,7 +203,13 @@ def _choose(
         return None
     order = np.flatnonzero(fitting)
     order = order[np.argsort(fitting[order], kind="stable")]
-    takes = np.zeros(len(fitting), dtype=np.int64)
-    request = Request(0, units, 1, nodes_min, nodes_max)
-    fits = place_in_order(fitting, order, request, even, contiguous, takes)
-    return takes if fits else None
+    takes: IntArray | None = _core.place_in_order(
+        fitting,
+        order,
+        tasks=units,
+        nodes_min=nodes_min,
+        nodes_max=nodes_max,
+        even=even,
+        contiguous=contiguous,
+    )
+    return takes

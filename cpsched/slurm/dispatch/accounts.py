@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.slurm.dispatch.fair_share import PARENT, ShareTree
+from cpsched import _core
 from cpsched.slurm.dispatch.policy import Association
 
 if TYPE_CHECKING:
     from cpsched.slurm.dispatch.policy import SlurmPolicy
     from cpsched.util.types import FloatArray
+
+#: Raw shares of an association with ``Fairshare=parent``.
+PARENT = -1
 
 
 class Accounts:
@@ -41,7 +44,7 @@ class Accounts:
                 self._of_user.setdefault(assoc.user, at)
             else:
                 waiting += [(child, at) for child in children.get(assoc.account, ())]
-        self.tree = ShareTree(
+        self.tree = _core.ShareTree(
             self._parent,
             [PARENT if assoc.shares is None else assoc.shares for assoc in self.associations],
             [bool(assoc.user) for assoc in self.associations],
@@ -75,4 +78,5 @@ class Accounts:
     def usage(self) -> FloatArray:
         """Return the usage of each before the beginning, with all below it."""
         own = np.array([assoc.usage if assoc.user else 0.0 for assoc in self.associations])
-        return self.tree.summed_up(own)
+        total: FloatArray = self.tree.summed_up(own)
+        return total

@@ -1,8 +1,8 @@
 """
 How far Slurm's passes go: which waiting jobs a pass leaves out, and the parameter that says so.
 
-The same counts as in :mod:`cpsched.slurm.kernels.main` and
-:mod:`cpsched.slurm.kernels.candidates`, gone through once more for one job after a decision.
+The same counts as in the native passes (``cpsched/cpp/slurm``), gone through once more for one job
+after a decision.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.kernels.arrays import FAR
-from cpsched.slurm.kernels import records as r
+from cpsched.slurm.dispatch import columns as r
+from cpsched.slurm.dispatch.settings import NO_LIMIT
 from cpsched.util.words import counted
 
 if TYPE_CHECKING:
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 #: Numbers of a backfill pass that bound the jobs of a kind, and what they are of.
 _OF_KIND = {
-    r.OF_USER: "user",
-    r.OF_PARTITION: "partition",
-    r.OF_BOTH: "user in a partition",
-    r.OF_ASSOCIATION: "association",
+    "of_user": "user",
+    "of_partition": "partition",
+    "of_user_in_partition": "user in a partition",
+    "of_association": "association",
 }
 
 
@@ -35,63 +35,63 @@ class PassQueue(NamedTuple):
 
     Attributes
     ----------
-    table
-        Records, see :mod:`cpsched.slurm.kernels.records`.
-    order
-        Those of the queue, in its order: what has started, too.
+    records
+        Those of the queue in its order, with what has started; columns as in
+        :mod:`cpsched.slurm.dispatch.columns`.
     by_main, by_backfill
-        Those that the main and the backfill pass have started.
-    numbers
-        Of the passes.
+        Those that the main and the backfill pass have started, by number.
+    now
+        When.
+    bounds
+        How far passes go, see :func:`cpsched.slurm.dispatch.settings.pass_settings`; ``depth`` of
+        the main pass, too.
     names
-        What the parameters are called, by their place in ``numbers``.
+        What the parameters are called that set them.
     is_skipped
         Says whether a limit lets a pass go on to the next record.
     """
 
-    table: IntArray
-    order: IntArray
+    records: IntArray
     by_main: set[int]
     by_backfill: set[int]
-    numbers: IntArray
-    names: Mapping[int, str]
+    now: int
+    bounds: Mapping[str, int]
+    names: Mapping[str, str]
     is_skipped: Callable[[int], bool]
 
-    def _named_limit(self, place: int) -> str:
-        return f"{self.names[place]}={self.numbers[place]}"
+    def _named_limit(self, bound: str) -> str:
+        return f"{self.names[bound]}={self.bounds[bound]}"
 
-    def _rows(self, records: set[int]) -> set[int]:
-        return {self.table.item(record, r.ROW) for record in records}
-
-    def _may_begin(self, record: int) -> bool:
-        return bool(self.table.item(record, r.BEGINS) <= self.numbers[r.NOW])
+    def _rows(self, numbers: set[int]) -> set[int]:
+        started = np.isin(self.records[:, r.NUMBER], list(numbers))
+        return set(self.records[started, r.ROW].tolist())
 
     def out_of_main(self, target: int) -> str:
         """Return why the main pass did not come to a record; '' if it did."""
-        numbers, started = self.numbers, 0
+        bounds, started = self.bounds, 0
         rows: set[int] = set()
         tried: dict[int, int] = {}
         tested, last = 0, (-2, -2)
-        for record in self.order.tolist():
-            row, partition, task = self.table[record, [r.ROW, r.PARTITION, r.ARRAY]].tolist()
-            if row in rows or not self._may_begin(record):
+        columns = [r.NUMBER, r.ROW, r.PARTITION, r.ARRAY, r.BEGINS]
+        for record, row, partition, task, begins in self.records[:, columns].tolist():
+            if row in rows or begins > self.now:
                 continue
-            if started >= numbers[r.MOST_STARTS]:
-                number = counted(int(numbers[r.MOST_STARTS]), "job")
-                return f"the main pass starts at most {number} ({self._named_limit(r.MOST_STARTS)})"
-            if tested > numbers[r.DEPTH]:
-                number = f"{numbers[r.DEPTH]:,}"
-                depth = self._named_limit(r.DEPTH)
+            if started >= bounds["most_starts"]:
+                number = counted(bounds["most_starts"], "job")
+                return f"the main pass starts at most {number} ({self._named_limit('most_starts')})"
+            if tested > bounds["depth"]:
+                number = f"{bounds['depth']:,}"
+                depth = self._named_limit("depth")
                 return f"the main pass considers about {number} waiting jobs ({depth})"
             is_next = task >= 0 and (task, partition) == last
             if not is_next:
                 last = task, partition
                 tried[partition] = tried.get(partition, 0) + 1
-                if tried[partition] > numbers[r.PARTITION_DEPTH]:
+                if tried[partition] > bounds["partition_depth"]:
                     if record == target:
                         return (
                             "the main pass considers only the first waiting jobs of each"
-                            f" partition ({self._named_limit(r.PARTITION_DEPTH)})"
+                            f" partition ({self._named_limit('partition_depth')})"
                         )
                     continue
                 tested += 1
@@ -104,29 +104,28 @@ class PassQueue(NamedTuple):
 
     def out_of_backfill(self, target: int) -> str:
         """Return why the backfill pass would not look at a record; '' if it would."""
-        numbers = self.numbers
+        bounds = self.bounds
         rows, counts = self._rows(self.by_main), self._counts()
         place, started = 0, 0
-        for record in self.order.tolist():
-            row = self.table.item(record, r.ROW)
+        for values in self.records.tolist():
+            record, row = values[r.NUMBER], values[r.ROW]
             if record in self.by_main or (row in rows and record not in self.by_backfill):
                 continue
             place += 1
-            if place > numbers[r.TESTED]:
+            if place > bounds["tested"]:
                 if record != target:
                     continue
                 return (
-                    f"the backfill pass considers {counted(int(numbers[r.TESTED]), 'waiting job')}"
-                    f" ({self._named_limit(r.TESTED)}), and it is number {place:,} of them"
+                    f"the backfill pass considers {counted(bounds['tested'], 'waiting job')}"
+                    f" ({self._named_limit('tested')}), and it is number {place:,} of them"
                 )
-            if started >= numbers[r.BACKFILL_STARTS]:
-                number = counted(int(numbers[r.BACKFILL_STARTS]), "job")
-                limit = self._named_limit(r.BACKFILL_STARTS)
+            if started >= bounds["backfill_starts"]:
+                number = counted(bounds["backfill_starts"], "job")
+                limit = self._named_limit("backfill_starts")
                 return f"the backfill pass starts at most {number} ({limit})"
-            if self._may_begin(record) and not (
-                self.is_skipped(record) and record not in self.by_backfill
-            ):
-                over = self._count(record, counts)
+            is_skipped = self.is_skipped(record) and record not in self.by_backfill
+            if values[r.BEGINS] <= self.now and not is_skipped:
+                over = self._count(values, counts)
                 if record == target:
                     return over
             elif record == target:
@@ -136,17 +135,17 @@ class PassQueue(NamedTuple):
                 rows.add(row)
         return ""
 
-    def _counts(self) -> dict[int, dict[tuple[int, ...], int]]:
-        return {place: {} for place in _OF_KIND if self.numbers[place] < FAR}
+    def _counts(self) -> dict[str, dict[tuple[int, ...], int]]:
+        return {bound: {} for bound in _OF_KIND if self.bounds[bound] < NO_LIMIT}
 
-    def _count(self, record: int, counts: dict[int, dict[tuple[int, ...], int]]) -> str:
+    def _count(self, record: list[int], counts: dict[str, dict[tuple[int, ...], int]]) -> str:
         """Count a record that the pass looks at; return which bound it is over, '' for none."""
-        for place, key in self._kinds_of(record):
+        for place, key in _kinds_of(record):
             if place not in counts or min(key) < 0:
                 continue
             seen = counts[place].get(key, 0)
             counts[place][key] = seen + 1
-            limit = int(self.numbers[place])
+            limit = self.bounds[place]
             if seen >= limit:
                 return (
                     f"the backfill pass considers {counted(limit, 'job')} of each"
@@ -154,20 +153,17 @@ class PassQueue(NamedTuple):
                 )
         return ""
 
-    def _kinds_of(self, record: int) -> Iterator[tuple[int, tuple[int, ...]]]:
-        user, partition, own = self.table[record, [r.USER, r.PARTITION, r.ASSOCIATION]].tolist()
-        yield r.OF_USER, (user,)
-        yield r.OF_PARTITION, (partition,)
-        yield r.OF_BOTH, (user, partition)
-        yield r.OF_ASSOCIATION, (own,)
+
+def _kinds_of(record: list[int]) -> Iterator[tuple[str, tuple[int, ...]]]:
+    user, partition = record[r.USER], record[r.PARTITION]
+    yield "of_user", (user,)
+    yield "of_partition", (partition,)
+    yield "of_user_in_partition", (user, partition)
+    yield "of_association", (record[r.ASSOCIATION],)
 
 
 def barring(
-    table: IntArray,
-    own: range,
-    queued: IntArray,
-    nodes: BoolArray,
-    is_skipped: Callable[[int], bool],
+    own: IntArray, queued: IntArray, nodes: BoolArray, is_skipped: Callable[[int], bool]
 ) -> IntArray:
     """
     Return the rows of the jobs that a main pass does not let a job overtake.
@@ -177,23 +173,21 @@ def barring(
 
     Parameters
     ----------
-    own
-        The records of the job.
-    queued
-        Those of the queue.
+    own, queued
+        The records of the job, and those of the queue.
     nodes
         The nodes of each partition, shape ``(P, N)``; without rows partitions share none.
     is_skipped
         Says whether a limit lets the pass go on to the next record.
     """
-    partitions = set(table[own.start : own.stop, r.PARTITION].tolist())
+    partitions = set(own[:, r.PARTITION].tolist())
     if len(nodes):
         places = [at for at in partitions if 0 <= at < len(nodes)]
         shared = nodes[:, nodes[places].any(axis=0)].any(axis=1) if places else nodes[:, 0] & False
         partitions |= set(np.flatnonzero(shared).tolist())
     rows = {
-        table.item(record, r.ROW)
-        for record in queued.tolist()
-        if table.item(record, r.PARTITION) in partitions and not is_skipped(record)
+        row
+        for number, row, partition in queued[:, [r.NUMBER, r.ROW, r.PARTITION]].tolist()
+        if partition in partitions and not is_skipped(number)
     }
     return np.array(sorted(rows), dtype=np.int64)

@@ -10,10 +10,11 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
+from cpsched import _core
+from cpsched.dispatch.native import NativeRule
 from cpsched.dispatch.preemption import Preemption
 from cpsched.errors import ConfigError, check_choice, check_least
 from cpsched.slurm.dispatch import policy_file
-from cpsched.slurm.dispatch.loop import Loop
 from cpsched.slurm.dispatch.parameters import PARAMETERS
 from cpsched.slurm.dispatch.passes import Passes
 from cpsched.slurm.dispatch.policy import SlurmPolicy
@@ -22,6 +23,7 @@ from cpsched.slurm.dispatch.preemption import PartitionRules, QosRules
 if TYPE_CHECKING:
     from cpsched.dispatch.preemptable import PreemptionRules
     from cpsched.model.decision import Decision
+    from cpsched.model.jobstore import JobStore
     from cpsched.model.system import System
     from cpsched.model.view import View
     from cpsched.util.spec import File
@@ -67,7 +69,14 @@ class Slurm(Preemption):
         self.policy = known.with_parameters(given)
         self.passes = Passes(self.policy, tree=topology == "tree", lag=lag)
         super().__init__(self.passes)
-        self._preempts = self.policy["PreemptType"] != "preempt/none"
+        #: Whether jobs may preempt others under the policy.
+        self.preempts: bool = self.policy["PreemptType"] != "preempt/none"
+
+    def native(self, store: JobStore, num_jobs: int) -> NativeRule | None:  # noqa: ARG002
+        """Return the native scheduler, unless jobs may preempt others."""
+        if type(self) is not Slurm or self.preempts:
+            return None
+        return _SlurmRule(self.passes, store)
 
     def reset(self, system: System, seed: int) -> None:
         """
@@ -79,7 +88,7 @@ class Slurm(Preemption):
             If the tree has no switches, the machine is a counted pool, or a reservation has nodes
             that the system does not have.
         """
-        if self._preempts:
+        if self.preempts:
             super().reset(system, seed)
         else:
             self.passes.reset(system, seed)
@@ -92,17 +101,11 @@ class Slurm(Preemption):
 
     def decide(self, view: View) -> Decision:
         """Run the passes that are due, and let jobs of high standing preempt others."""
-        return super().decide(view) if self._preempts else self.passes.decide(view)
-
-    def event_loop(self) -> Loop | None:
-        """Return the compiled loop, where nothing of the policy needs Python while jobs run."""
-        classic = "NO_FAIR_TREE" in self.policy["PriorityFlags"]
-        own = type(self) is Slurm and not self._preempts and not classic
-        return Loop(self.passes) if own else None
+        return super().decide(view) if self.preempts else self.passes.decide(view)
 
     def shown(self, view: View) -> View:
         """Return the view without the free capacity that is kept for jobs."""
-        return super().shown(view) if self._preempts else view
+        return super().shown(view) if self.preempts else view
 
 
 def _value(name: str, text: Any) -> Any:
@@ -134,3 +137,15 @@ def _signature() -> inspect.Signature:
 
 
 Slurm.__signature__ = _signature()  # type: ignore[attr-defined]
+
+
+class _SlurmRule(NativeRule):
+    """The native scheduler, which is told what the rules of its policy say of jobs to come."""
+
+    def __init__(self, passes: Passes, store: JobStore) -> None:
+        super().__init__(_core.SlurmDispatcher(passes.scheduler, passes.learner(store)))
+        self._passes = passes
+
+    def note(self, store: JobStore, first: int, coming: JobStore) -> None:  # noqa: ARG002
+        """Find out what is the same of all jobs alike: one by one would take longer."""
+        self._passes.learn_of(coming)

@@ -1,7 +1,7 @@
 """
 Limits of QOS, associations, licences and job arrays, all as counters with a maximum.
 
-A job that starts adds to the counters of its *template*, a list that follows from partition, QOS,
+A job that starts adds to the counters of its *limit set*, which follows from partition, QOS,
 association, user, licences and array; it may not start while one of them would be too high. A limit
 on single jobs is a counter with maximum 0. After Slurm's pages *Resource Limits* and *Quality of
 Service*; limits and reasons are named as there.
@@ -11,19 +11,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
-from cpsched.slurm.dispatch.settings import grown
-from cpsched.slurm.kernels.records import MOST, USED, Limits
 from cpsched.util.words import amount, duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from cpsched import _core
     from cpsched.slurm.dispatch.policy import Association, Qos, SlurmPolicy
-    from cpsched.util.types import AnyArray
 
-_FEWEST = 256
 #: How reasons call a TRES in each kind of limit; {} is "Cpu" and so on.
 _GROUP = {"cpu": "CpuLimit", "mem": "MemLimit", "node": "NodeLimit", "billing": "Billing"}
 _PER_JOB = {"cpu": "CpuPerJobLimit", "mem": "MemoryPerJob", "node": "NodePerJobLimit"}
@@ -36,21 +31,6 @@ _OF_A_JOB = ("MaxTRES", "MaxTRESPerNode", "MaxTRESMins", "MaxWall", "MinTRES")
 _ARRAY, _QOS_JOBS, _QOS_TIME, _JOBS, _TIME, _LICENSES, _QOS, _ASSOCIATION = range(8)
 #: Flag of a QOS whose limits come before those of the partition's QOS.
 _OVER_PARTITION = "overpartqos"
-
-
-class GrowingArray:
-    """An array that grows at its end."""
-
-    def __init__(self, *width: int) -> None:
-        self.array: AnyArray = np.zeros((_FEWEST, *width), dtype=np.int64)
-        self.size = 0
-
-    def append(self, row: Any) -> int:
-        """Put a row at the end, and return its number."""
-        self.array = grown(self.array, self.size + 1)
-        self.array[self.size] = row
-        self.size += 1
-        return self.size - 1
 
 
 class JobOwner(NamedTuple):
@@ -124,46 +104,43 @@ class ExceededLimit(NamedTuple):
 
 class LimitCounters:
     """
-    Counters of a policy, and templates of jobs.
+    Counters of a policy, and the limit sets of jobs.
+
+    Parameters
+    ----------
+    limits
+        Where they are counted.
 
     Attributes
     ----------
     reasons
         Of each counter, as ``squeue`` names them.
-    on_jobs
-        Whether there are limits on single jobs, whatever runs.
     """
 
     def __init__(
-        self, policy: SlurmPolicy, associations: Sequence[Association], kinds: Sequence[str]
+        self,
+        policy: SlurmPolicy,
+        associations: Sequence[Association],
+        kinds: Sequence[str],
+        limits: _core.SlurmLimits,
     ) -> None:
-        enforced = {word.lower() for word in policy["AccountingStorageEnforce"]}
-        self._enforced = bool(enforced & {"all", "limits", "safe"})
-        self._policy, self._associations = policy, associations
-        on_jobs = any(name in limits for limits in policy.limits() for name in _OF_A_JOB)
-        self.on_jobs = self._enforced and on_jobs
+        self._policy, self._associations, self._limits = policy, associations, limits
+        self._enforced, self._on_jobs = _are_enforced(policy), limits_jobs(policy)
         self._kind = {name: at for at, name in enumerate(kinds, start=1)}
         self.reasons: list[str] = []
         self._counters: dict[object, int] = {}
         #: Of each counter: the limit, its TRES if it has one, and whose it is.
         self._keys: list[tuple[Any, ...]] = []
-        self._counts, self._entries, self._first = GrowingArray(3), GrowingArray(4), GrowingArray()
-        self._first.append(0)
-        #: Of the template that is being made: ranks and entries.
+        #: Of the set that is being made: ranks and entries.
         self._made: list[tuple[int, tuple[int, int, int, bool]]] = []
-        self._templates: dict[object, int] = {}
+        self._sets: dict[object, int] = {}
 
-    def limits(self, amounts: AnyArray) -> Limits:
-        """Return the counters and templates for kernels; ``amounts`` are those of the records."""
-        return Limits(self._counts.array, self._first.array, self._entries.array, amounts)
-
-    def template(self, job: LimitedJob, amounts: Sequence[int]) -> int:
-        """Return the number of the template of a job that takes so much, without the leading 1."""
-        key = (job, amounts) if self.on_jobs else job[:-1]
-        number = self._templates.get(key)
+    def limit_set(self, job: LimitedJob, amounts: Sequence[int]) -> int:
+        """Return the number of the limit set of a job that takes so much, without the leading 1."""
+        key = (job, amounts) if self._on_jobs else job[:-1]
+        number = self._sets.get(key)
         if number is None:
-            number = self._templates[key] = self._first.size - 1
-            over = next(self._too_much(job, amounts), None) if self.on_jobs else None
+            over = next(self._too_much(job, amounts), None) if self._on_jobs else None
             if over is not None:
                 self._add(_rank(over.reason), ("job", *over), 0, over.reason, 0)
             if self._enforced:
@@ -171,36 +148,29 @@ class LimitCounters:
             self._charge_licenses(job)
             if job.array_limit > 0:
                 self._add(_ARRAY, ("array", job.array), job.array_limit, "JobArrayTaskLimit", 0)
-            for _, entry in sorted(self._made, key=lambda item: item[0]):
-                self._entries.append(entry)
+            ranked = sorted(self._made, key=lambda item: item[0])
+            number = self._sets[key] = self._limits.add_set([entry for _, entry in ranked])
             self._made.clear()
-            self._first.append(self._entries.size)
         return number
 
-    def _of(self, template: int) -> list[list[int]]:
-        """Return the entries of a template."""
-        first, end = self._first.array[template : template + 2].tolist()
-        entries: list[list[int]] = self._entries.array[first:end].tolist()
-        return entries
-
-    def never_fits(self, template: int, amounts: AnyArray) -> str:
+    def never_fits(self, limit_set: int, amounts: Sequence[int]) -> str:
         """Return the limit that a job exceeds even if nothing runs; '' if there is none."""
         over = (
             counter
-            for counter, kind, factor, checked in self._of(template)
-            if checked and amounts[kind] * factor > self._counts.array[counter, MOST]
+            for counter, kind, factor, checked in self._limits.set(limit_set)
+            if checked and amounts[kind] * factor > self._limits.counter(counter)[1]
         )
-        return next((self.describe(counter, template, amounts) for counter in over), "")
+        return next((self.describe(counter, limit_set, amounts) for counter in over), "")
 
-    def describe(self, counter: int, template: int, amounts: AnyArray) -> str:
+    def describe(self, counter: int, limit_set: int, amounts: Sequence[int]) -> str:
         """Describe a counter's limit, its use and a job's request; '' if that does not count."""
         limit, *scope = self._keys[counter]
-        own = {entry[0]: entry for entry in self._of(template)}
+        own = {entry[0]: entry for entry in self._limits.set(limit_set)}
         if counter not in own:
             return ""
         _, kind, factor, _ = own[counter]
-        asked = int(amounts[kind] * factor)
-        used, maximum = self._counts.array[counter, [USED, MOST]].tolist()
+        asked = amounts[kind] * factor
+        used, maximum, _ = self._limits.counter(counter)
         if limit == "job":
             return f"{self.reasons[counter]}: {scope[1]}"
         tres = str(scope.pop(0)) if kind else ""
@@ -231,11 +201,11 @@ class LimitCounters:
         *,
         checked: bool = True,
     ) -> None:
-        """Let the template that is being made add to a counter."""
+        """Let the set that is being made add to a counter."""
         counter = self._counters.get(key)
         if counter is None:
             # Limits on numbers of jobs are looked at before nodes are; the others stop the queue.
-            counter = self._counters[key] = self._counts.append((0, maximum, kind > 0))
+            counter = self._counters[key] = self._limits.add_counter(maximum, kind > 0)
             self.reasons.append(reason)
             self._keys.append(key)
         self._made.append((rank, (counter, kind, factor, checked)))
@@ -253,7 +223,7 @@ class LimitCounters:
                 yield name, self._policy.qos[name]
 
     def _charge(self, job: LimitedJob) -> None:
-        """Let a template count in the limits of QOS and associations."""
+        """Let a set count in the limits of QOS and associations."""
         decided: set[object] = set()
         for name, qos in self._levels(job):
             own = ("qos", name)
@@ -405,6 +375,17 @@ def _named(tres: str, reasons: Mapping[str, str]) -> str:
     name = "GRES" if kind == "gres" else kind.title()
     # "CpuPerUserLimit" is used for GRES, too, except for its last word.
     return reasons["cpu"].replace("Cpu", name, 1).removesuffix("Limit")
+
+
+def _are_enforced(policy: SlurmPolicy) -> bool:
+    enforced = {word.lower() for word in policy["AccountingStorageEnforce"]}
+    return bool(enforced & {"all", "limits", "safe"})
+
+
+def limits_jobs(policy: SlurmPolicy) -> bool:
+    """Say whether a policy has limits on single jobs, whatever runs."""
+    on_jobs = any(name in limits for limits in policy.limits() for name in _OF_A_JOB)
+    return _are_enforced(policy) and on_jobs
 
 
 def limited_tres(policy: SlurmPolicy) -> list[str]:

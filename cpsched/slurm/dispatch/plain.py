@@ -11,21 +11,21 @@ differs.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from cpsched import _core
 from cpsched.dispatch.contract import WaitReason
 from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.orders import make_priority
 from cpsched.dispatch.passes import decision_of, with_plan
 from cpsched.errors import ConfigError, check_choice, check_least
-from cpsched.kernels.arrays import FAR
 from cpsched.model import columns as c
-from cpsched.model.arrays import immutable
+from cpsched.slurm.dispatch import columns as r
 from cpsched.slurm.dispatch.depths import PassQueue, barring
-from cpsched.slurm.dispatch.machine import always_apart, make_nodes, run_passes
-from cpsched.slurm.kernels import records as r
+from cpsched.slurm.dispatch.settings import NO_LIMIT
+from cpsched.slurm.dispatch.system_nodes import nodes_of, running_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,24 +33,33 @@ if TYPE_CHECKING:
     from cpsched.model.decision import Decision
     from cpsched.model.system import System
     from cpsched.model.view import View
-    from cpsched.util.types import BoolArray, IntArray
+    from cpsched.util.types import IntArray
 
-_NO_LIMIT = 2**60
+_LONGEST = 2**60
 _NEVER = -1
-#: Weights of nodes that have none; a view, read-only as those of systems.
-_ALIKE = immutable(np.zeros(0, dtype=np.int64))
-_NOTHING: IntArray = np.zeros(0, dtype=np.int64)
-_NO_RECORDS: IntArray = np.zeros((0, r.NUM_FIELDS), dtype=np.int64)
-#: One template, which counts against nothing.
-_NO_LIMITS = r.Limits(
-    *(np.zeros((0, 4), dtype=np.int64), np.zeros(2, dtype=np.int64)),
-    *(np.zeros((0, 4), dtype=np.int64), np.zeros((0, 0), dtype=np.int64)),
-)
-#: Numbers of a pass that this one does without.
-_UNUSED = [
-    *(r.GAP, r.LIMITS_STOP, r.ENDS_WITHIN, r.ENDS_MORE, r.TIGHT, r.STARTS_ALONE),
-    *(r.NUM_USERS, r.NUM_ASSOCIATIONS, r.NUM_RESERVATIONS),
-]
+_NONE: IntArray = np.zeros(0, dtype=np.int64)
+#: Passes that nothing limits.
+_UNLIMITED = {
+    **dict.fromkeys(("partition_depth", "most_starts", "of_user", "of_partition"), NO_LIMIT),
+    **dict.fromkeys(("of_user_in_partition", "of_association", "backfill_starts"), NO_LIMIT),
+    **dict.fromkeys(("array_reservations", "partition_reservations"), NO_LIMIT),
+    "resolution": 1,
+    "gap": 0,
+    "least_priority": -NO_LIMIT,
+    "limits_stop": False,
+    "ends_within": 0,
+    "ends_more": 0,
+    "tightest_node": False,
+}
+
+
+class _LastPasses(NamedTuple):
+    """The last decision, as :class:`PassQueue` takes it."""
+
+    now: int
+    records: IntArray
+    by_main: set[int]
+    by_backfill: set[int]
 
 
 class SlurmBackfill(LearningDispatcher):
@@ -101,9 +110,9 @@ class SlurmBackfill(LearningDispatcher):
         super().__init__(self.priority)
         self.tree = topology == "tree"
         self.close = reserve == "nodes"
-        self.depth = _NO_LIMIT if depth is None else min(depth, _NO_LIMIT)
-        self.window = _NO_LIMIT if window is None else min(window, _NO_LIMIT)
-        self.backfill_interval = min(backfill_interval, _NO_LIMIT)
+        self.depth = _LONGEST if depth is None else min(depth, _LONGEST)
+        self.window = _LONGEST if window is None else min(window, _LONGEST)
+        self.backfill_interval = min(backfill_interval, _LONGEST)
         self._due = _NEVER
 
     def reset(self, system: System, seed: int) -> None:
@@ -115,7 +124,7 @@ class SlurmBackfill(LearningDispatcher):
         ConfigError
             If the tree has no switches, or a reservation would keep a whole counted pool.
         """
-        self._nodes = make_nodes(system, tree=self.tree, weights=_ALIKE)
+        nodes = nodes_of(system, tree=self.tree)
         if self.close and system.is_counted_pool:
             raise ConfigError(
                 "the system is a counted pool, so with reserve=nodes the first reservation"
@@ -123,45 +132,31 @@ class SlurmBackfill(LearningDispatcher):
                 where=f"system {system.name}",
             )
         super().reset(system, seed)
-        numbers = np.full(r.NUM_NUMBERS, FAR, dtype=np.int64)
-        numbers[_UNUSED] = 0
-        numbers[[r.MAIN, r.RESOLUTION, r.LEAST_PRIORITY]] = 1, 1, -FAR
-        numbers[[r.TESTED, r.WINDOW, r.CLOSE]] = self.depth, self.window, self.close
-        nowhere = np.zeros((0, system.num_nodes), dtype=np.bool_)
-        #: Without reservations, and with partitions that keep no nodes.
-        self._rules = r.Rules(numbers, _NOTHING, immutable(nowhere), _NOTHING, _NOTHING, nowhere)
-        self._eligible: BoolArray | None = None
+        own = {"tested": self.depth, "window": self.window, "whole_nodes": self.close}
+        self._bounds: dict[str, Any] = {**_UNLIMITED, **own}
+        self._passes = _core.PlainSlurm(self._bounds, *nodes)
         self._due = _NEVER
-        #: The records of the last decision, and which of them it started.
-        self._last: tuple[IntArray, IntArray] = _NO_RECORDS, _NOTHING
+        #: The second and queue of the last decision, and what the two passes have started of it.
+        self._last = _LastPasses(0, _records_of(_NONE, _NONE), set(), set())
 
     def choose(self, view: View) -> Decision:
         """Run the main pass, and the backfill pass where it is due."""
         backfill = self._is_due(view.now)
         store, rows = view.waiting.store, self.queues[0].rows(view)
-        # Jobs without a queue have code -1 and are in one queue too.
-        queues = store.columns[rows, c.QUEUE]
-        records = np.full((len(rows), r.NUM_FIELDS), -1, dtype=np.int64)
-        records[:, r.ROW], records[:, r.ASKS] = rows, store.columns[rows, c.SHAPE]
-        records[:, r.PARTITION], records[:, [r.TEMPLATE, r.SEVERAL]] = queues, 0
-        records[:, r.UNTIL], records[:, r.RESERVES_FROM] = FAR, -FAR
-        changing = view.now, backfill, queues.max(initial=-1) + 1
-        self._rules.numbers[[r.NOW, r.BACKFILL, r.NUM_PARTITIONS]] = changing
-        if view.eligible is not self._eligible:
-            begins = r.group_begins(view.eligible.T, *always_apart(self._nodes))
-            self._rules = self._rules._replace(begins=begins)
-            self._eligible = view.eligible
-        nodes = self._nodes._replace(shapes=store.shapes, eligible=view.eligible)
-        queue = np.arange(len(rows)), records
-        packed, looked_at, started = run_passes(view, queue, self._rules, _NO_LIMITS, nodes)
-        self._last = records, started
-        decision = decision_of(view, packed)
+        free, *running = running_in(view)
+        started, looked_at, planned, by_main, by_backfill = self._passes.run(
+            *(view.now, rows, backfill, store.columns, store.shapes, view.eligible, free),
+            *running,
+        )
+        records = _records_of(rows, store.columns[rows, c.QUEUE])
+        started_by = set(by_main.tolist()), set(by_backfill.tolist())
+        self._last = _LastPasses(view.now, records, *started_by)
+        decision = decision_of(view, started)
         if len(decision.actions) == len(view.waiting):
             self._due = _NEVER
         elif not backfill:
             return decision._replace(again_at=self._due)
-        looked = records[looked_at]
-        return with_plan(view, decision, looked[:, r.ROW], looked[:, r.PLANNED])
+        return with_plan(view, decision, looked_at, planned)
 
     def state(self) -> Mapping[str, Any]:
         """Return when the next backfill pass is due, and what has been learnt."""
@@ -185,26 +180,20 @@ class SlurmBackfill(LearningDispatcher):
 
     def not_considered(self, view: View, decision: Decision, row: int) -> str:  # noqa: ARG002
         """Return that a job is beyond the depth of the backfill pass."""
-        records, started = self._last
-        at = np.flatnonzero(records[:, r.ROW] == row)
-        by_main = int(self._rules.numbers[r.MAIN_STARTED])
         queue = PassQueue(
-            table=records,
-            order=np.arange(len(records)),
-            by_main=set(started[:by_main].tolist()),
-            by_backfill=set(started[by_main:].tolist()),
-            numbers=self._rules.numbers,
-            names={r.TESTED: "depth"},
+            **self._last._asdict(),
+            bounds=self._bounds,
+            names={"tested": "depth"},
             is_skipped=lambda _: False,
         )
+        at = np.flatnonzero(self._last.records[:, r.ROW] == row)
         return queue.out_of_backfill(int(at[0])) if len(at) else ""
 
     def barring(self, view: View, row: int) -> IntArray:  # noqa: ARG002
         """Return the jobs of the same queue, behind which the main pass stops."""
-        records, _ = self._last
-        at = int(np.flatnonzero(records[:, r.ROW] == row)[0])
-        own, nodes = range(at, at + 1), np.zeros((0, 0), dtype=np.bool_)
-        return barring(records, own, np.arange(len(records)), nodes, lambda _: False)
+        records = self._last.records
+        own, nodes = records[records[:, r.ROW] == row], np.zeros((0, 0), dtype=np.bool_)
+        return barring(own, records, nodes, lambda _: False)
 
     def wait_reason(
         self,
@@ -215,3 +204,11 @@ class SlurmBackfill(LearningDispatcher):
     ) -> WaitReason:
         """Say that the main pass stops at the first job without room, until the backfill pass."""
         return WaitReason.ORDER if derived is WaitReason.PLANNED_LATER else derived
+
+
+def _records_of(rows: IntArray, queues: IntArray) -> IntArray:
+    """Return jobs in their order as records, numbered by it, of which nothing else matters."""
+    records = np.full((len(rows), r.NUM_COLUMNS), -1, dtype=np.int64)
+    records[:, r.NUMBER], records[:, r.ROW] = np.arange(len(rows)), rows
+    records[:, r.PARTITION] = queues
+    return records

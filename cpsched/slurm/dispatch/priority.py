@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.slurm.kernels import records as r
-
 if TYPE_CHECKING:
     from cpsched.util.types import FloatArray, IntArray
 
+#: Columns of jobs: partition, association and QOS (-1: none), from when on age counts, CPUs, fewest
+#: nodes, time limit in minutes, and nice.
+PARTITION, ASSOCIATION, QOS, SINCE, CPUS, NODES, MINUTES, NICE = range(8)
+NUM_COLUMNS = 8
 #: The highest priority a job can have.
 MOST = float(2**32 - 1)
 
@@ -95,22 +97,21 @@ class Multifactor:
         Parameters
         ----------
         jobs
-            Columns of :mod:`cpsched.slurm.kernels.records`; a job in several partitions is here
-            once for each.
+            int64, shape ``(n, NUM_COLUMNS)``; a job in several partitions is here once for each.
         tres
             How much each asks for of each kind that has a weight, shape ``(n, T)``.
         fair_share
             Of each association, shape ``(A,)``.
         """
-        own, partition = jobs[:, r.ASSOCIATION], jobs[:, r.PARTITION]
+        own, partition = jobs[:, ASSOCIATION], jobs[:, PARTITION]
         return Factors(
-            age=self.age_of(jobs[:, r.SINCE], now),
+            age=self.age_of(jobs[:, SINCE], now),
             association=self.association_weight * _at(self.association, own),
             fair_share=self.fair_share * _at(fair_share, own),
             job_size=self.job_size * self._size(jobs),
             partition=self.partition_weight * _at(self.partition, partition),
-            qos=self.qos_weight * _at(self.qos, jobs[:, r.QOS]),
-            nice=jobs[:, r.NICE],
+            qos=self.qos_weight * _at(self.qos, jobs[:, QOS]),
+            nice=jobs[:, NICE],
             tres=self._tres(partition, tres),
         )
 
@@ -123,10 +124,10 @@ class Multifactor:
 
     def _size(self, jobs: IntArray) -> FloatArray:
         """Return the job size factor, within [0, 1]."""
-        cpus = jobs[:, r.CPUS]
-        nodes, part = jobs[:, r.NODES] / self.nodes, cpus / self.cpus
+        cpus = jobs[:, CPUS]
+        nodes, part = jobs[:, NODES] / self.nodes, cpus / self.cpus
         if self.small_relative_to_time:
-            size = np.maximum(nodes, part) / np.maximum(jobs[:, r.MINUTES], 1)
+            size = np.maximum(nodes, part) / np.maximum(jobs[:, MINUTES], 1)
         else:
             size = np.where(cpus > 0, (nodes + part) / 2, nodes)
         if self.favor_small:

@@ -51,7 +51,7 @@ class LiveCluster(Cluster):
         self.closed: frozenset[int] = frozenset()
         self._reserved: tuple[Reserved, ...] = ()
         self._node_of = {name: node for node, name in enumerate(system.node_names)}
-        self._core = system.resource_index("core")
+        self._cores = system.resource_index("core")
 
     def second(self, unix: int) -> int:
         """Return a second of the cluster, no earlier than the last one."""
@@ -94,7 +94,7 @@ class LiveCluster(Cluster):
         if not self.closed.isdisjoint(allocation.node.tolist()):
             # Jobs on a closed node continue; it is closed again when all have entered.
             self.close((), now)
-        allocation = _free_part(allocation, self.machine.free, self._core)
+        allocation = _free_part(allocation, self.machine.free, self._cores)
         if not len(allocation.node):
             return -1
         end = (job.end if job.end > job.start >= 0 else job.start + YEAR) - self.epoch
@@ -110,7 +110,7 @@ class LiveCluster(Cluster):
         if job.exclusive or not job.placed:
             return True
         cores = _allocation_of(job, self._node_of, self.system.resources).units
-        return np.array_equal(cores, here.amount[:, self._core])
+        return np.array_equal(cores, here.amount[:, self._cores])
 
     def has_started(self, start: Start, now: int, *, must: bool) -> bool:
         """

@@ -165,7 +165,7 @@ class Follower(LiveMirror):
 
 
 def warm_up(system: System, dispatcher: str, predictor: str = "requested") -> None:
-    """Let a dispatcher compile what it needs: until it decides, jobs would wait for that."""
+    """Let a dispatcher load what it needs: until it decides, jobs would wait for that."""
     every = system.num_nodes
     job = LiveJob(
         key="1", state="PENDING", submit=0, nodes_min=every, nodes_max=every, cpus=every, mem=1

@@ -92,7 +92,7 @@ def decided(system, *rows, **options):
     arrivals.enter(state.store, 0, len(arrivals))
     state.set_classes(arrivals.eligible(state.store))
     for row in range(len(arrivals)):
-        state.enqueue(row)
+        state.core.enqueue(row)
     dispatcher = Ipsched(**options)
     dispatcher.reset(system, 0)
     return state.view(0), dispatcher

@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpsched.slurm.dispatch.fair_share import PARENT, ShareTree
+from cpsched._core import ShareTree
+from cpsched.slurm.dispatch.accounts import PARENT
 from cpsched.slurm.dispatch.policy import SlurmPolicy
-from cpsched.slurm.dispatch.usage import Usage
+from cpsched.slurm.dispatch.usage import usage_of as new_usage
 
 # root: A (40) with B (30: user 1) and C (10: users 2 and 3); D (60) with E (25: user 4) and
 # F (35: user 5). The example of the page on the classic algorithm.
@@ -32,21 +33,21 @@ def test_the_classic_example():
     assert thrice[U1] ** 3 == pytest.approx(once[U1])
 
 
-def walk(tree, usage):
+def walk(tree, is_user, usage):
     """Fair Tree as a recursion that visits siblings one by one."""
     num = len(tree)
     level = tree.level_fair_share(usage).tolist()
-    total = int(tree.is_user.sum())
+    total = sum(is_user)
     factors = [0.0] * num
     state = {"rank": total, "rnt": total}
 
     def visit(parent, tied):
         children = [at for at in range(1, num) if tree.share_parent[at] == parent]
-        children.sort(key=lambda at: (-level[at], not tree.is_user[at], at))
+        children.sort(key=lambda at: (-level[at], not is_user[at], at))
         before = None
         for place, at in enumerate(children):
             here = tied if place == 0 else level[at] == before
-            if tree.is_user[at]:
+            if is_user[at]:
                 if not here:
                     state["rank"] = state["rnt"]
                 factors[at] = state["rank"] / total
@@ -70,14 +71,14 @@ def trees(draw):
     shares = [draw(st.sampled_from([0, 1, 1, 2, 5, PARENT])) for _ in range(num)]
     tree = ShareTree(parent, shares, is_user)
     own = np.array([draw(st.sampled_from([0, 0, 1, 2, 5])) if user else 0 for user in is_user])
-    return tree, tree.summed_up(own.astype(float))
+    return tree, is_user, tree.summed_up(own.astype(float))
 
 
 @given(trees())
 @settings(max_examples=300)
 def test_fair_tree_is_the_walk(drawn):
-    tree, usage = drawn
-    assert tree.fair_tree(usage).tolist() == pytest.approx(walk(tree, usage))
+    tree, is_user, usage = drawn
+    assert tree.fair_tree(usage).tolist() == pytest.approx(walk(tree, is_user, usage))
 
 
 def test_users_of_an_account_that_uses_its_parents_shares_compete_with_their_uncles():
@@ -87,7 +88,7 @@ def test_users_of_an_account_that_uses_its_parents_shares_compete_with_their_unc
 
 def usage_of(half_life):
     tree = ShareTree([-1, 0], [1, 1], [False, True])
-    return Usage(
+    return new_usage(
         tree,
         SlurmPolicy(parameters={"PriorityWeightFairshare": 1, "PriorityDecayHalfLife": half_life}),
     )
@@ -96,12 +97,12 @@ def usage_of(half_life):
 def test_usage_halves_in_a_half_life_and_running_jobs_are_charged_in_slices():
     usage = usage_of(3600)
     factor = 1 - 0.693 / 3600
-    usage.started(1, 4.0, 100)
+    usage.start(1, 4.0, 100)
     usage.advance(300)
     assert usage.raw[1] == pytest.approx(4 * 200 * factor**200)
     usage.advance(600)
     assert usage.raw[0] == pytest.approx(4 * (200 * factor**500 + 300 * factor**300))
-    usage.ended(1, 4.0, 100, 650)
+    usage.end(1, 4.0, 100, 650)
     charged = usage.raw[1]
     assert charged == pytest.approx(4 * (200 * factor**500 + 300 * factor**300 + 50 * factor**50))
     usage.advance(4200)
@@ -110,19 +111,19 @@ def test_usage_halves_in_a_half_life_and_running_jobs_are_charged_in_slices():
 
 def test_a_job_that_starts_and_ends_between_two_calculations_is_charged_once():
     usage = usage_of(0)
-    usage.started(1, 2.0, 10)
-    usage.ended(1, 2.0, 10, 60)
+    usage.start(1, 2.0, 10)
+    usage.end(1, 2.0, 10, 60)
     usage.advance(300)
     assert usage.raw.tolist() == [100.0, 100.0]
 
 
 def test_usage_goes_on_from_its_state():
     original, restored = usage_of(3600), usage_of(3600)
-    original.started(1, 2.5, 10)
+    original.start(1, 2.5, 10)
     original.advance(300)
-    original.started(1, 1.5, 400)
+    original.start(1, 1.5, 400)
     restored.restore(original.state())
     for usage in (original, restored):
-        usage.ended(1, 1.5, 400, 500)
+        usage.end(1, 1.5, 400, 500)
         usage.advance(600)
     assert original.raw.tolist() == restored.raw.tolist()

@@ -1,4 +1,4 @@
-"""The compiled loop under Slurm gives the schedules of the simulator's own, and knows its limits."""
+"""Slurm asked natively gives the schedules of Python's decisions, and goes on from a saved state."""
 
 import numpy as np
 import pytest
@@ -6,13 +6,12 @@ from recorded import result, simulator
 from tiny import jobs, machine
 
 from cpsched import systems
+from cpsched._core import ShareTree
 from cpsched.simulation.observers import Observer
 from cpsched.slurm.dispatch import policy_file
 from cpsched.slurm.dispatch.dispatcher import Slurm
-from cpsched.slurm.dispatch.fair_share import ShareTree
 from cpsched.slurm.dispatch.policy import SlurmPolicy
-from cpsched.slurm.dispatch.usage import Usage, _resets
-from cpsched.slurm.kernels import jobs as kernels
+from cpsched.slurm.dispatch.usage import _resets, usage_of
 from cpsched.slurm.site import SITE, SiteOptions
 from cpsched.systems.mapping import fit
 from cpsched.util.types import MISSING, DependencyType
@@ -33,9 +32,9 @@ MaxTRESPU = "cpu=1500"
 
 
 class Present(Observer):
-    """Wants to be told of every second, which the compiled loop does not do."""
+    """Wants to see every decision, so that Python makes it."""
 
-    def on_instant(self, now):
+    def on_decision(self, view, decision, seconds):
         pass
 
 
@@ -44,7 +43,7 @@ def slurm(more="", **parameters):
 
 
 def both(fitted, **parameters):
-    """Return a simulation in the compiled loop and one in Python."""
+    """Return a simulation that asks natively, and one that asks Python."""
     return (
         simulator(fitted, slurm(**parameters)),
         simulator(fitted, slurm(**parameters), Present()),
@@ -63,10 +62,10 @@ def month():
 
 @pytest.mark.parametrize("parameters", [{}, {"defer": "yes", "lag": 2}, {"bf_max_job_user": 2}])
 def test_a_month_runs_the_same_with_stops_and_steps(month, parameters):
-    """Between two calls the state is that of the Python loop at the same second."""
+    """Between two calls the state is the same at the same second."""
     fast, slow = both(month, **parameters)
-    assert fast._compiled is not None
-    assert slow._compiled is None
+    assert fast._rule is not None
+    assert slow._rule is None
     for until in (3_000, 40_000, 40_060, 90_000):
         fast.run(until)
         slow.run(until)
@@ -76,8 +75,8 @@ def test_a_month_runs_the_same_with_stops_and_steps(month, parameters):
             assert ours[name] == theirs[name], name
         assert sorted(ours["events"].tolist()) == sorted(theirs["events"].tolist())
         assert ours["cluster"]["wakes"].tolist() == theirs["cluster"]["wakes"].tolist()
-        assert fast._num_held == slow._num_held
-        usage = [simulation.dispatcher.passes._records.usage.raw for simulation in (fast, slow)]
+        assert fast._loop.num_held == slow._loop.num_held
+        usage = [simulation.dispatcher.passes.scheduler.usage.raw for simulation in (fast, slow)]
         assert np.array_equal(*usage)
         assert fast.step() == slow.step()
     fast.run()
@@ -101,7 +100,7 @@ def test_jobs_that_are_held_cancelled_or_killed_run_the_same():
     fast, slow = both(fit(workload, machine((1,))))
     fast.run()
     slow.run()
-    assert fast._compiled is not None
+    assert fast._rule is not None
     assert fast.outcome.tolist() == [0, 0, 5, 0, 2, 2, 4, 0]
     assert result(fast) == result(slow)
 
@@ -144,7 +143,7 @@ def test_jobs_that_mind_their_nodes_run_the_same(parameters):
     nodes = machine(*[(8, 64)] * 8, *[(16, 32)] * 4, resources=("core", "mem"))
     for seed in range(3):
         fast, slow = both(fit(of_all_kinds(seed), nodes), **parameters)
-        assert fast._compiled is not None
+        assert fast._rule is not None
         fast.run()
         slow.run()
         assert result(fast) == result(slow)
@@ -159,13 +158,23 @@ def test_a_simulation_goes_on_from_a_saved_one(month):
     assert result(second) == result(unbroken)
 
 
-@pytest.mark.parametrize(
-    "more", ['PriorityFlags = "NO_FAIR_TREE"', 'PreemptType = "preempt/qos"\nPreemptMode = "OFF"']
-)
-def test_what_it_does_not_do_is_left_to_python(more):
+def test_classic_shares_are_computed_natively():
+    """In the loop and in Python's decisions alike."""
+    workload = SITE.generate(SiteOptions(jobs=1000, days=1.2, seed=2))
+    fitted = fit(workload, systems.load("site-152"))
+    classic = 'PriorityFlags = "NO_FAIR_TREE"'
+    fast, slow = (simulator(fitted, slurm(classic), *more) for more in ((), (Present(),)))
+    assert fast._rule is not None
+    fast.run()
+    slow.run()
+    assert result(fast) == result(slow)
+
+
+def test_preemption_is_left_to_python():
     fitted = fit(jobs((0, 1, 5), (0, 1, 5)), machine((1,)))
-    assert simulator(fitted, slurm())._compiled is not None
-    assert simulator(fitted, slurm(more))._compiled is None
+    more = 'PreemptType = "preempt/qos"\nPreemptMode = "OFF"'
+    assert simulator(fitted, slurm())._rule is not None
+    assert simulator(fitted, slurm(more))._rule is None
 
 
 class Own(Slurm):
@@ -174,27 +183,22 @@ class Own(Slurm):
 
 def test_what_derives_from_it_is_left_to_python():
     fitted = fit(jobs((0, 1, 5)), machine((1,)))
-    assert simulator(fitted, Own())._compiled is None
+    assert simulator(fitted, Own())._rule is None
 
 
-def test_kinds_are_told_apart_by_all_that_records_are_made_of():
-    """Of two jobs of one kind the second is known; who, size or nice make another."""
+def test_jobs_alike_are_looked_at_once():
+    """Of two jobs alike the second is known; who, size or nice make another."""
     workload = jobs(
         *[(0, 1, 9)] * 2, (0, 2, 9), *[(0, 1, 9)] * 2, user=[*"aaaba"], nice=[0] * 4 + [7]
     )
-    passes = slurm().passes
-    fitted = fit(workload, machine((4,)))
-    simulation = simulator(fitted, Slurm(passes.policy), Present())
+    simulation = simulator(fit(workload, machine((4,))), slurm(), Present())
     simulation.step()
-    records, store = simulation.dispatcher.passes._records, simulation.machine.store
-    assert records._num_kinds == 4
-    unknown = np.zeros(5, dtype=np.int64)
-    given = records.known, records.settings, store.columns[:5], 0, unknown
-    assert kernels.enter_unknown(*given) == 0
-    records.forget_kinds()
-    assert kernels.enter_unknown(*given) == 4
-    assert unknown[:4].tolist() == [0, 2, 3, 4]
-    assert [len(records.of_row(row)) for row in (0, 4, 5)] == [1, 1, 0]
+    scheduler = simulation.dispatcher.passes.scheduler
+    assert scheduler.num_templates == 4
+    known = [scheduler.records_of(row) for row in range(6)]
+    assert [end - first for first, end in known] == [1] * 5 + [0]
+    scheduler.forget_templates(renumbered=False)
+    assert scheduler.num_templates == 0
 
 
 @pytest.mark.parametrize(
@@ -212,8 +216,8 @@ def test_usage_is_set_back_at_midnight(period, expected):
 def test_usage_refuses_nothing_that_it_did_not_charge():
     """A job without association is neither charged nor taken for another."""
     tree = ShareTree([-1, 0], [1, 1], [False, True])
-    usage = Usage(tree, SlurmPolicy(parameters={"PriorityWeightFairshare": 1}))
-    usage.started(-1, 4.0, 10)
-    usage.ended(-1, 4.0, 10, 20)
+    usage = usage_of(tree, SlurmPolicy(parameters={"PriorityWeightFairshare": 1}))
+    usage.start(-1, 4.0, 10)
+    usage.end(-1, 4.0, 10, 20)
     assert usage.raw.tolist() == [0.0, 0.0]
-    assert int(usage.book["num_late"][0]) == 0
+    assert len(usage.state()["late"]) == 0

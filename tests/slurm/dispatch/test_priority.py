@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from cpsched.slurm.dispatch import priority as r
 from cpsched.slurm.dispatch.priority import Multifactor, normalized
-from cpsched.slurm.kernels import records as r
 
 DAY = 86400
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from cpsched.slurm.dispatch import policy_file
+from cpsched.slurm.dispatch import priority as r
 from cpsched.slurm.dispatch.accounts import Accounts
 from cpsched.slurm.dispatch.priority import Multifactor, normalized
-from cpsched.slurm.kernels import records as r
 
 RECORDINGS = Path(__file__).parents[2] / "data" / "slurm" / "22.05.8"
 #: slurm.conf and accounts.txt of the recordings, as far as priorities go by them.

@@ -1,0 +1,324 @@
+#include "availability.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace cpsched {
+
+namespace {
+
+/// Space for more ranges than there are at first.
+constexpr std::size_t kSpareRanges = 64;
+
+/// Let ranges begin at both ends of nodes [first, end).
+void mark_ends(RangeStarts &begins, std::int64_t first, std::int64_t end) {
+    begins.begin_at(first);
+    if (end < begins.num_nodes())
+        begins.begin_at(end);
+}
+
+/// Mark where what a running job holds begins and ends.
+void mark_allocation(RangeStarts &begins, const Job &job, const Snapshot &now, int num_resources) {
+    const std::int64_t end = job.alloc_first + job.alloc_count;
+    const auto amount = [&](std::int64_t at) { return now.allocated_amount + at * num_resources; };
+    std::int64_t first = job.alloc_first;
+    for (std::int64_t at = job.alloc_first; at < end; ++at) {
+        const bool is_last = at + 1 == end ||
+                             now.allocated_node[at + 1] != now.allocated_node[at] + 1 ||
+                             !std::equal(amount(at), amount(at) + num_resources, amount(at + 1));
+        if (is_last) {
+            mark_ends(begins, now.allocated_node[first], now.allocated_node[at] + 1);
+            first = at + 1;
+        }
+    }
+}
+
+} // namespace
+
+void mark_allocations(RangeStarts &begins, const Snapshot &now, std::size_t num_running,
+                      int num_resources) {
+    for (const Row row : now.running.part(0, num_running))
+        mark_allocation(begins, now.jobs[row], now, num_resources);
+}
+
+void Availability::begin(const FreeNodes &free, const Snapshot &now, std::size_t num_running,
+                         const Starts &starts) {
+    RangeStarts begins = free.range_starts();
+    mark_allocations(begins, now, num_running, nodes_.num_resources);
+    for (const NodeSpan &span : starts.spans)
+        mark_ends(begins, span.first, span.first + span.count);
+    begin_on_ranges(now.now, free.of(0), begins);
+}
+
+void Availability::begin_on_ranges(Time now, const Amount *free, const RangeStarts &begins) {
+    clear(begins.count() + kSpareRanges);
+    const int num_resources = nodes_.num_resources;
+    range_at_.resize(nodes_.num_nodes);
+    times_.push_back(now);
+    rows_.push_back(add_row());
+    Amount *level = levels_.data();
+    std::vector<Amount> &total = totals_[0];
+    std::int64_t node = 0;
+    while (node < nodes_.num_nodes) {
+        const std::int64_t size = begins.end_of(node) - node;
+        const auto range = static_cast<std::int64_t>(ranges_.count());
+        range_at_[node] = range;
+        ranges_.first.push_back(node);
+        ranges_.size.push_back(size);
+        ranges_.in_order.push_back(range);
+        for (int r = 0; r < num_resources; ++r) {
+            const Amount left = free[node * num_resources + r];
+            *level = left;
+            ++level;
+            total[r] += size * left;
+        }
+        node += size;
+    }
+}
+
+void Availability::begin_on_nodes(Span<const Time> times, const Amount *levels) {
+    clear(nodes_.num_nodes);
+    ranges_ = single_nodes(nodes_.num_nodes);
+    range_at_ = ranges_.first;
+    for (const Time time : times) {
+        times_.push_back(time);
+        const std::size_t row = add_row();
+        rows_.push_back(row);
+        std::copy(levels, levels + stride_, level(row));
+        for (std::size_t at = 0; at < stride_; ++at)
+            totals_[row][at % width_of_rows()] += levels[at];
+        levels += stride_;
+    }
+}
+
+void Availability::clear(std::size_t max_ranges) {
+    ranges_.clear();
+    times_.clear();
+    rows_.clear();
+    sources_.clear();
+    set_max_ranges(max_ranges);
+}
+
+void Availability::set_max_ranges(std::size_t max_ranges) {
+    max_ranges_ = std::min<std::size_t>(max_ranges, nodes_.num_nodes);
+    stride_ = max_ranges_ * width_of_rows();
+    num_words_ = (max_ranges_ + 63) / 64;
+}
+
+std::size_t Availability::add_row() {
+    const std::size_t row = sources_.size();
+    sources_.push_back(row);
+    if (levels_.size() < (row + 1) * stride_)
+        levels_.resize((row + 1) * stride_);
+    if (totals_.size() == row)
+        totals_.emplace_back();
+    totals_[row].assign(width_of_rows(), 0);
+    falls_.resize(row);
+    falls_.push_back(0);
+    fallen_.resize(row * num_words_);
+    fallen_.resize((row + 1) * num_words_, 0);
+    return row;
+}
+
+std::size_t Availability::copy_row(std::size_t source) {
+    const std::size_t row = add_row();
+    sources_[row] = source;
+    totals_[row] = totals_[source];
+    const Amount *level = levels_.data() + source * stride_;
+    std::copy(level, level + ranges_.count() * width_of_rows(), levels_.data() + row * stride_);
+    return row;
+}
+
+void Availability::widen(std::size_t max_ranges) {
+    const std::size_t stride = stride_;
+    const std::size_t num_words = num_words_;
+    const std::size_t used = ranges_.count() * width_of_rows();
+    set_max_ranges(max_ranges);
+    std::vector<Amount> levels(sources_.size() * stride_);
+    std::vector<std::uint64_t> fallen(sources_.size() * num_words_);
+    for (std::size_t row = 0; row < sources_.size(); ++row) {
+        const Amount *level = levels_.data() + row * stride;
+        std::copy(level, level + used, levels.data() + row * stride_);
+        const std::uint64_t *words = fallen_.data() + row * num_words;
+        std::copy(words, words + num_words, fallen.data() + row * num_words_);
+    }
+    levels_ = std::move(levels);
+    fallen_ = std::move(fallen);
+}
+
+std::size_t Availability::append(Time time) {
+    const std::size_t row = copy_row(rows_.back());
+    times_.push_back(time);
+    rows_.push_back(row);
+    return row;
+}
+
+std::int64_t Availability::range_beginning_at(std::int64_t node) const {
+    const std::int64_t range = range_at_[node];
+    const auto count = static_cast<std::int64_t>(ranges_.count());
+    return range < count && ranges_.first[range] == node ? range : -1;
+}
+
+void Availability::give_back(std::size_t row, const Job &job, const Snapshot &now) {
+    const int num_resources = nodes_.num_resources;
+    for (std::int64_t at = job.alloc_first; at < job.alloc_first + job.alloc_count; ++at) {
+        const std::int64_t range = range_beginning_at(now.allocated_node[at]);
+        if (range < 0)
+            continue;
+        const std::int64_t size = ranges_.size[range];
+        for (int r = 0; r < num_resources; ++r) {
+            const Amount amount = now.allocated_amount[at * num_resources + r];
+            level(row)[range * num_resources + r] += amount;
+            totals_[row][r] += amount * size;
+        }
+    }
+}
+
+void Availability::give_back(std::size_t row, const RequestClass &what,
+                             Span<const NodeSpan> spans) {
+    const int num_resources = nodes_.num_resources;
+    for (const NodeSpan &span : spans) {
+        for (std::int64_t node = span.first; node < span.first + span.count;) {
+            const std::int64_t range = range_beginning_at(node);
+            assert(range >= 0);
+            const std::int64_t size = ranges_.size[range];
+            for (int r = 0; r < num_resources; ++r) {
+                const Amount amount = what.amount_on(nodes_.capacity_of(node)[r], span.tasks, r);
+                level(row)[range * num_resources + r] += amount;
+                totals_[row][r] += amount * size;
+            }
+            node += size;
+        }
+    }
+}
+
+void Availability::split(Pieces &pieces) {
+    std::int64_t before = -1;
+    std::int64_t rest = -1;
+    for (Piece &piece : pieces) {
+        const bool continues = piece.range == before;
+        before = piece.range;
+        if (continues)
+            piece.range = rest;
+        const std::int64_t size = ranges_.size[piece.range];
+        rest = piece.nodes < size ? split_range(piece.range, piece.nodes) : -1;
+    }
+}
+
+std::int64_t Availability::split_range(std::int64_t range, std::int64_t nodes) {
+    if (ranges_.count() == max_ranges_)
+        widen(2 * max_ranges_ + kSpareRanges);
+    const auto added = static_cast<std::int64_t>(ranges_.count());
+    const std::int64_t first = ranges_.first[range] + nodes;
+    range_at_[first] = added;
+    ranges_.first.push_back(first);
+    ranges_.size.push_back(ranges_.size[range] - nodes);
+    ranges_.size[range] = nodes;
+    const auto place = std::find(ranges_.in_order.begin(), ranges_.in_order.end(), range);
+    ranges_.in_order.insert(place + 1, added);
+    const int num_resources = nodes_.num_resources;
+    for (std::size_t row = 0; row < sources_.size(); ++row) {
+        const Amount *free = level(row) + range * num_resources;
+        std::copy(free, free + num_resources, level(row) + added * num_resources);
+        if (falls_on(row, range))
+            note_fall(row, added);
+    }
+    return added;
+}
+
+void Availability::take_off(std::size_t row, const RequestClass &what, const Pieces &pieces) {
+    const int num_resources = nodes_.num_resources;
+    for (const Piece &piece : pieces) {
+        if (piece.tasks == 0)
+            continue;
+        const std::int64_t node = ranges_.first[piece.range];
+        const Amount *capacity = nodes_.capacity_of(node);
+        for (int r = 0; r < num_resources; ++r) {
+            const Amount amount = what.amount_on(capacity[r], piece.tasks, r);
+            level(row)[piece.range * num_resources + r] -= amount;
+            totals_[row][r] -= amount * piece.nodes;
+        }
+    }
+}
+
+Availability::Cut Availability::cut_at(std::size_t segment, Time time) {
+    const auto begin = times_.begin() + static_cast<std::ptrdiff_t>(segment);
+    const auto place = std::lower_bound(begin, times_.end(), time);
+    const std::size_t at = place - times_.begin();
+    if (place != times_.end() && *place == time)
+        return {at, -1};
+    const std::size_t source = rows_[at - 1];
+    times_.insert(place, time);
+    rows_.insert(rows_.begin() + static_cast<std::ptrdiff_t>(at), copy_row(source));
+    return {at, static_cast<std::int64_t>(source)};
+}
+
+std::int64_t Availability::occupy(std::size_t segment, Time end, const RequestClass &what,
+                                  const Pieces &pieces) {
+    const Cut cut = cut_at(segment, end);
+    for (std::size_t at = segment; at < cut.segment; ++at)
+        take_off(rows_[at], what, pieces);
+    falls_[rows_[segment]] = 1;
+    for (const Piece &piece : pieces)
+        if (piece.tasks > 0)
+            note_fall(rows_[segment], piece.range);
+    return cut.source;
+}
+
+std::size_t Availability::segment_at(Time time) {
+    return time <= times_[0] ? 0 : cut_at(0, time).segment;
+}
+
+void Availability::block(std::size_t first, std::size_t end, const Pieces &pieces) {
+    falls_[rows_[first]] = 1;
+    for (const Piece &piece : pieces) {
+        if (piece.tasks == 0)
+            continue;
+        note_fall(rows_[first], piece.range);
+        for (std::size_t at = first; at < end; ++at)
+            block(rows_[at], piece.range);
+    }
+}
+
+void Availability::block(std::size_t row, std::int64_t range) {
+    const std::int64_t size = ranges_.size[static_cast<std::size_t>(range)];
+    for (int r = 0; r < nodes_.num_resources; ++r) {
+        Amount &left = level(row)[range * nodes_.num_resources + r];
+        totals_[row][static_cast<std::size_t>(r)] -= std::max<Amount>(left, 0) * size;
+        left = -1;
+    }
+}
+
+void Availability::note_fall(std::size_t row, std::int64_t range) {
+    fallen_word(row, range) |= std::uint64_t{1} << (range & 63);
+}
+
+bool Availability::falls_on(std::size_t row, std::int64_t range) const {
+    const std::size_t word = row * num_words_ + (range >> 6);
+    return (fallen_[word] >> (range & 63)) & 1;
+}
+
+bool Availability::least_in(std::size_t first, std::size_t end, std::vector<Amount> &least) const {
+    const std::size_t num_resources = width_of_rows();
+    const Amount *level_of_first = level(rows_[first]);
+    least.assign(level_of_first, level_of_first + ranges_.count() * num_resources);
+    bool falls_once = false;
+    for (std::size_t segment = first + 1; segment < end; ++segment) {
+        const std::size_t row = rows_[segment];
+        if (!falls(row))
+            continue;
+        falls_once = true;
+        for (std::size_t word = 0; word < num_words_; ++word) {
+            // Bit by bit, lowest first.
+            for (std::uint64_t rest = fallen_[row * num_words_ + word]; rest != 0;
+                 rest &= rest - 1) {
+                const std::size_t range = 64 * word + __builtin_ctzll(rest);
+                for (std::size_t at = range * num_resources; at < (range + 1) * num_resources; ++at)
+                    least[at] = std::min(least[at], level(row)[at]);
+            }
+        }
+    }
+    return falls_once;
+}
+
+} // namespace cpsched

@@ -1,0 +1,302 @@
+#include "free_nodes.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace cpsched {
+
+namespace {
+
+/// Say whether sums of each resource over all nodes stay within 64 bits.
+bool sums_fit(const Nodes &nodes) {
+    constexpr double kMost = 4611686018427387904.0; // 2^62
+    for (int r = 0; r < nodes.num_resources; ++r) {
+        double sum = 0;
+        for (std::int64_t node = 0; node < nodes.num_nodes; ++node)
+            sum += static_cast<double>(nodes.capacity_of(node)[r]);
+        if (!(sum < kMost))
+            return false;
+    }
+    return true;
+}
+
+/// Say whether a node differs from the previous one, whatever is free and whoever is eligible.
+bool differs_by_nature(const Nodes &nodes, std::int64_t node) {
+    const Amount *capacity = nodes.capacity_of(node);
+    return !std::equal(capacity, capacity + nodes.num_resources, capacity - nodes.num_resources) ||
+           nodes.group_of(0, node) != nodes.group_of(0, node - 1);
+}
+
+/// Let a range begin at each node that one of the masks has and the previous node has not, or the
+/// other way round.
+void begin_where_masks_differ(const Nodes &nodes, std::int64_t num_masks, RangeStarts &starts) {
+    for (std::int64_t mask = 0; mask < num_masks; ++mask) {
+        const std::uint8_t *eligible = nodes.eligible + mask * nodes.num_nodes;
+        for (std::int64_t node = 1; node < nodes.num_nodes; ++node)
+            if (eligible[node] != eligible[node - 1])
+                starts.begin_at(node);
+    }
+}
+
+} // namespace
+
+bool best_nodes_hold(const FreeNodes::NodeCounts &counts, std::int64_t most, std::int64_t num_nodes,
+                     std::int64_t tasks) {
+    for (std::int64_t each = most; each > 0 && tasks > 0 && num_nodes > 0; --each) {
+        const std::int64_t used = std::min(counts[static_cast<std::size_t>(each)], num_nodes);
+        tasks -= used * each;
+        num_nodes -= used;
+    }
+    return tasks <= 0;
+}
+
+FreeNodes::FreeNodes(const Nodes &nodes)
+    : nodes_(nodes), free_(nodes.capacity, nodes.capacity + nodes.num_nodes * nodes.num_resources),
+      totals_(static_cast<std::size_t>(nodes.num_resources), 0), summed_(sums_fit(nodes)),
+      change_(static_cast<std::size_t>(nodes.num_resources), 0) {
+    if (summed_)
+        for (std::size_t at = 0; at < free_.size(); ++at)
+            totals_[at % totals_.size()] += free_[at];
+    masks_changed(true, 0);
+    requests_changed();
+}
+
+void FreeNodes::begin_pass() {
+    ++pass_;
+    std::size_t kept = 0;
+    for (const std::int64_t request_id : kept_up_) {
+        Fit &fit = fit_of(request_id);
+        if (fit.asked_in + kPassesKept < pass_)
+            drop(fit);
+        else
+            kept_up_[kept++] = request_id;
+    }
+    kept_up_.resize(kept);
+}
+
+// --- changes -------------------------------------------------------------------------------------
+
+void FreeNodes::follow(const Amount *free) {
+    const int width = nodes_.num_resources;
+    for (std::int64_t first = first_difference(free, 0); first < nodes_.num_nodes;) {
+        const Amount *now = free + first * width;
+        // What is the same for neighbours is computed once: those equal before and equal now.
+        std::int64_t end = first + 1;
+        while (end < nodes_.num_nodes && !apart_.begins_at(end) &&
+               std::equal(now, now + width, free + end * width) &&
+               std::equal(of(first), of(first) + width, of(end)))
+            ++end;
+        for (int r = 0; r < width; ++r)
+            change_[static_cast<std::size_t>(r)] = now[r] - of(first)[r];
+        add(first, end);
+        first = first_difference(free, end);
+    }
+}
+
+std::int64_t FreeNodes::first_difference(const Amount *free, std::int64_t node) const {
+    constexpr std::size_t kBlock = 64; // amounts compared at once
+    const auto width = static_cast<std::size_t>(nodes_.num_resources);
+    std::size_t at = static_cast<std::size_t>(node) * width;
+    while (at + kBlock <= free_.size() &&
+           std::memcmp(free + at, free_.data() + at, kBlock * sizeof(Amount)) == 0)
+        at += kBlock;
+    while (at < free_.size() && free[at] == free_[at])
+        ++at;
+    return at < free_.size() ? static_cast<std::int64_t>(at / width) : nodes_.num_nodes;
+}
+
+void FreeNodes::take(const RequestClass &what, const Placement &placement) {
+    change(what, placement, -1);
+}
+
+void FreeNodes::give_back(const RequestClass &what, const Placement &placement) {
+    change(what, placement, 1);
+}
+
+void FreeNodes::give_back(std::int64_t first, std::int64_t count, const Amount *amounts) {
+    std::copy(amounts, amounts + nodes_.num_resources, change_.begin());
+    add(first, first + count);
+}
+
+void FreeNodes::change(const RequestClass &what, const Placement &placement, int sign) {
+    for (const NodeSpan &span : placement) {
+        const std::int64_t behind = span.first + span.count;
+        for (std::int64_t first = span.first; first < behind;) {
+            // An exclusive job takes all that a node has, and a span may reach over unlike nodes.
+            const std::int64_t end = std::min(apart_.end_of(first), behind);
+            for (int r = 0; r < nodes_.num_resources; ++r)
+                change_[static_cast<std::size_t>(r)] =
+                    sign * what.amount_on(nodes_.capacity_of(first)[r], span.tasks, r);
+            add(first, end);
+            first = end;
+        }
+    }
+}
+
+void FreeNodes::add(std::int64_t first, std::int64_t end) {
+    const auto width = static_cast<std::size_t>(nodes_.num_resources);
+    while (first < end) {
+        const std::int64_t last = std::min(ranges_.end_of(first), end);
+        count_fits(first, first - last);
+        if (summed_)
+            for (std::size_t r = 0; r < width; ++r)
+                totals_[r] += change_[r] * (last - first);
+        for (std::int64_t node = first; node < last; ++node)
+            for (std::size_t r = 0; r < width; ++r)
+                free_[static_cast<std::size_t>(node) * width + r] += change_[r];
+        count_fits(first, last - first);
+        mark_ends(first, last);
+        first = last;
+    }
+}
+
+void FreeNodes::count_fits(std::int64_t node, std::int64_t times) {
+    for (const std::int64_t request_id : kept_up_) {
+        Fit &fit = fit_of(request_id);
+        const std::int64_t tasks =
+            num_fitting_tasks(nodes_, of(node), node, nodes_.requests[request_id]);
+        fit.tasks += times * tasks;
+        if (fit.counts != kNoCounts)
+            counts_[fit.counts][static_cast<std::size_t>(std::min(tasks, kMostCounted))] += times;
+    }
+}
+
+bool FreeNodes::is_like_previous(std::int64_t node) const {
+    return !apart_.begins_at(node) &&
+           std::equal(of(node), of(node) + nodes_.num_resources, of(node - 1));
+}
+
+void FreeNodes::mark_ends(std::int64_t first, std::int64_t end) {
+    for (const std::int64_t node : {first, end}) {
+        if (node == 0 || node == nodes_.num_nodes)
+            continue;
+        if (is_like_previous(node))
+            ranges_.join_at(node);
+        else
+            ranges_.begin_at(node);
+    }
+}
+
+void FreeNodes::masks_changed(bool same_fits, std::int64_t num_masks) {
+    if (!same_fits)
+        forget_fits();
+    apart_ = RangeStarts(nodes_.num_nodes);
+    if (nodes_.num_nodes > 0)
+        apart_.begin_at(0);
+    for (std::int64_t node = 1; node < nodes_.num_nodes; ++node)
+        if (differs_by_nature(nodes_, node))
+            apart_.begin_at(node);
+    begin_where_masks_differ(nodes_, num_masks, apart_);
+    ranges_ = apart_;
+    for (std::int64_t node = 1; node < nodes_.num_nodes; ++node)
+        if (!is_like_previous(node))
+            ranges_.begin_at(node);
+}
+
+void FreeNodes::requests_changed() {
+    const RequestTable &requests = nodes_.requests;
+    const auto count = static_cast<std::size_t>(requests.size());
+    fits_.resize(std::max(fits_.size(), count));
+    least_task_ = requests.size() > 0 ? requests[0].task(0) : 0;
+    for (std::int64_t request_id = 1; request_id < requests.size(); ++request_id)
+        least_task_ = std::min(least_task_, requests[request_id].task(0));
+}
+
+// --- how much fits -------------------------------------------------------------------------------
+
+void FreeNodes::forget_fits() {
+    for (const std::int64_t request_id : kept_up_)
+        drop(fit_of(request_id));
+    kept_up_.clear();
+}
+
+void FreeNodes::drop(Fit &fit) {
+    fit.tasks = -1;
+    if (fit.counts != kNoCounts)
+        unused_counts_.push_back(fit.counts);
+    fit.counts = kNoCounts;
+}
+
+bool FreeNodes::enough_in_all(const std::vector<Amount> &totals, const Request &request) const {
+    for (int r = 0; r < nodes_.num_resources; ++r) {
+        const Amount need = request.what.task(r);
+        if (need > 0 && totals[static_cast<std::size_t>(r)] / need < request.tasks)
+            return false;
+    }
+    return true;
+}
+
+void FreeNodes::keep_up(std::int64_t request_id) {
+    Fit &fit = fit_of(request_id);
+    if (unused_counts_.empty() && counts_.size() < kClassesCounted) {
+        unused_counts_.push_back(counts_.size());
+        counts_.emplace_back();
+    }
+    if (!unused_counts_.empty()) {
+        fit.counts = unused_counts_.back();
+        unused_counts_.pop_back();
+        counts_[fit.counts].fill(0);
+    }
+    fit.tasks = 0;
+    const RequestClass what = nodes_.requests[request_id];
+    for (std::int64_t node = 0; node < nodes_.num_nodes;) {
+        const std::int64_t end = ranges_.end_of(node);
+        const std::int64_t tasks = num_fitting_tasks(nodes_, of(node), node, what);
+        fit.tasks += tasks * (end - node);
+        if (fit.counts != kNoCounts)
+            counts_[fit.counts][static_cast<std::size_t>(std::min(tasks, kMostCounted))] +=
+                end - node;
+        node = end;
+    }
+    kept_up_.push_back(request_id);
+}
+
+std::int64_t FreeNodes::num_fitting(std::int64_t request_id) {
+    if (fit_of(request_id).tasks < 0)
+        keep_up(request_id);
+    fit_of(request_id).asked_in = pass_;
+    return fit_of(request_id).tasks;
+}
+
+const FreeNodes::NodeCounts *FreeNodes::counts(std::int64_t request_id) const {
+    const Fit &fit = fits_[static_cast<std::size_t>(request_id)];
+    return fit.counts == kNoCounts ? nullptr : &counts_[fit.counts];
+}
+
+bool FreeNodes::may_fit(const Request &request) {
+    if (known_fitting(request.request_id) < 0 && summed_ && !enough_in_all(totals_, request))
+        return false;
+    return num_fitting(request.request_id) >= request.tasks &&
+           within_counts(request, counts(request.request_id));
+}
+
+bool FreeNodes::within_counts(const Request &request, const NodeCounts *counts) const {
+    if (counts == nullptr || is_unbounded(request))
+        return true;
+    const std::int64_t usable = nodes_.num_nodes - (*counts)[0];
+    if (request.tasks < request.nodes_min || usable < request.nodes_min)
+        return false;
+    if (request.nodes_max >= usable || counts->back() > 0)
+        return true;
+    return best_nodes_hold(*counts, kMostCounted - 1, request.nodes_max, request.tasks);
+}
+
+// --- ranges --------------------------------------------------------------------------------------
+
+void FreeNodes::ranges_with_room(const RequestClass &what, Ranges &ranges,
+                                 std::vector<Amount> &free) const {
+    ranges.clear();
+    free.clear();
+    for (std::int64_t node = 0; node < nodes_.num_nodes;) {
+        const std::int64_t end = ranges_.end_of(node);
+        if (num_fitting_tasks(nodes_, of(node), node, what, 1) > 0) {
+            ranges.in_order.push_back(static_cast<std::int64_t>(ranges.count()));
+            ranges.first.push_back(node);
+            ranges.size.push_back(end - node);
+            free.insert(free.end(), of(node), of(node) + nodes_.num_resources);
+        }
+        node = end;
+    }
+}
+
+} // namespace cpsched

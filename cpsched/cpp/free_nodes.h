@@ -1,0 +1,148 @@
+// What is free on each node, as passes over the queue need it.
+//
+// In addition to the amounts themselves this keeps: contiguous ranges of equal nodes, totals by
+// resource, and for request classes that are asked for how many tasks of them fit on all nodes
+// together, with the number of nodes by how many fit on each. A change costs the number of ranges
+// it changes, times the number of request classes that are kept up; a class that is not asked for
+// in 64 passes is dropped. All of it follows from the amounts: with none of it every answer is the
+// same, only slower.
+#pragma once
+
+#include "node_ranges.h"
+#include "nodes.h"
+#include "placement.h"
+
+#include <array>
+
+namespace cpsched {
+
+class FreeNodes {
+  public:
+    /// Tasks on a node that are told apart in `NodeCounts`; the last entry has those with more.
+    static constexpr std::int64_t kMostCounted = 129;
+    /// How many nodes have free capacity for 0, 1, 2, ... tasks of a request class.
+    using NodeCounts = std::array<std::int64_t, kMostCounted + 1>;
+
+    /// Begin with nothing taken. `nodes` must outlive this; what it points to may be replaced, see
+    /// `masks_changed` and `requests_changed`.
+    explicit FreeNodes(const Nodes &nodes);
+
+    /// Begin a pass: drop request classes that have not been asked for in a while.
+    void begin_pass();
+    /// The number of the present pass.
+    std::int64_t pass() const { return pass_; }
+    /// Take over what is free from an array of shape (N, R), at the cost of what differs.
+    void follow(const Amount *free);
+    /// Let ranges begin where other request classes or masks say that nodes differ.
+    ///
+    /// To be called when masks of eligible nodes have changed or new ones have come; `same_fits`
+    /// says that the masks there were before are as they were; there are `num_masks` now.
+    void masks_changed(bool same_fits, std::int64_t num_masks);
+    /// Forget how many tasks of each request class fit.
+    void forget_fits();
+    /// Take note of request classes that have come.
+    void requests_changed();
+
+    /// What a node has left of each resource.
+    const Amount *of(std::int64_t node) const { return free_.data() + node * nodes_.num_resources; }
+    /// What all nodes together have left of each resource, where they are summed.
+    const std::vector<Amount> &totals() const { return totals_; }
+    /// Whether sums over all nodes stay within 64 bits, so that totals may be trusted.
+    bool are_summed() const { return summed_; }
+    const RangeStarts &range_starts() const { return ranges_; }
+
+    /// Say whether all nodes together have what the tasks of a job need; `totals` may be others'.
+    bool enough_in_all(const std::vector<Amount> &totals, const Request &request) const;
+    /// Say whether too little is free in all for any job.
+    bool is_full() const { return summed_ && totals_[0] < least_task_; }
+    /// Return how many tasks of a request class fit on all nodes, and keep that up from now on.
+    std::int64_t num_fitting(std::int64_t request_id);
+    /// The same if it is kept up already, else -1.
+    std::int64_t known_fitting(std::int64_t request_id) const {
+        return fits_[static_cast<std::size_t>(request_id)].tasks;
+    }
+    /// Return on how many nodes so many tasks of a class fit; nullptr where the class is not kept
+    /// up, or too many are to count nodes for all.
+    const NodeCounts *counts(std::int64_t request_id) const;
+    /// Say whether a job may fit now: never false if it does.
+    ///
+    /// Exact but for even splits and jobs whose nodes must go together, and for nodes that hold
+    /// kMostCounted tasks or more.
+    bool may_fit(const Request &request);
+    /// Say whether a job may use as many nodes as its tasks could.
+    bool is_unbounded(const Request &request) const {
+        return request.nodes_min == 1 &&
+               request.nodes_max >= std::min(nodes_.num_nodes, request.tasks);
+    }
+    /// Say whether a job whose tasks fit on all nodes together may keep its bounds on nodes that
+    /// are counted so (nullptr: unknown).
+    bool within_counts(const Request &request, const NodeCounts *counts) const;
+
+    /// Take the amounts of a placement off.
+    void take(const RequestClass &what, const Placement &placement);
+    /// Give them back.
+    void give_back(const RequestClass &what, const Placement &placement);
+    /// Give back so much (of each resource) on each of `count` neighbouring nodes of equal
+    /// capacity.
+    void give_back(std::int64_t first, std::int64_t count, const Amount *amounts);
+
+    /// Return the ranges that hold a task of a request class or more, and what each has free.
+    void ranges_with_room(const RequestClass &what, Ranges &ranges,
+                          std::vector<Amount> &free) const;
+
+    const Nodes &nodes() const { return nodes_; }
+
+  private:
+    /// What is kept up of a request class.
+    struct Fit {
+        /// How many tasks fit on all nodes; -1: not kept up.
+        std::int64_t tasks = -1;
+        /// The pass in which that was asked for last.
+        std::int64_t asked_in = 0;
+        /// Where its nodes are counted by how many tasks fit on each; kNoCounts: nowhere.
+        std::size_t counts = kNoCounts;
+    };
+    static constexpr std::size_t kNoCounts = static_cast<std::size_t>(-1);
+    /// Request classes whose nodes are counted.
+    static constexpr std::size_t kClassesCounted = 64;
+    /// Passes after which a class that is not asked for is dropped.
+    static constexpr std::int64_t kPassesKept = 64;
+
+    Fit &fit_of(std::int64_t request_id) { return fits_[static_cast<std::size_t>(request_id)]; }
+    /// Begin to keep up how many tasks of a request class fit.
+    void keep_up(std::int64_t request_id);
+    void drop(Fit &fit);
+    /// Return the first node from one on of which another amount is free; their number for none.
+    std::int64_t first_difference(const Amount *free, std::int64_t node) const;
+    /// Say whether a node is as the one before it, with the same free.
+    bool is_like_previous(std::int64_t node) const;
+    /// Give back, or with -1 take off, what a placement takes.
+    void change(const RequestClass &what, const Placement &placement, int sign);
+    /// Add amounts on the nodes [first, end), which may be of several ranges.
+    void add(std::int64_t first, std::int64_t end);
+    /// Count the fits on `times` nodes like one of them anew; negative before a change.
+    void count_fits(std::int64_t node, std::int64_t times);
+    /// Let ranges begin at both ends of equal neighbours where nodes differ there.
+    void mark_ends(std::int64_t first, std::int64_t end);
+
+    const Nodes &nodes_;
+    std::vector<Amount> free_;
+    std::vector<Amount> totals_;
+    RangeStarts apart_;  // nodes that differ whatever is free: by capacity or eligibility
+    RangeStarts ranges_; // nodes that differ, or have other amounts free
+    bool summed_ = true;
+    Amount least_task_ = 0; // the least of the first resource that a task of any class needs
+    std::int64_t pass_ = 0;
+    std::vector<Fit> fits_;             // by request class
+    std::vector<std::int64_t> kept_up_; // the request classes whose fits are kept up
+    std::vector<NodeCounts> counts_;
+    std::vector<std::size_t> unused_counts_; // of the places in `counts_`
+    std::vector<Amount> change_;             // scratch of `add`: so much on each node, shape (R,)
+};
+
+/// Say whether `num_nodes` of the nodes that hold most, but none that holds more than `most`, hold
+/// so many tasks.
+bool best_nodes_hold(const FreeNodes::NodeCounts &counts, std::int64_t most, std::int64_t num_nodes,
+                     std::int64_t tasks);
+
+} // namespace cpsched

@@ -1,0 +1,110 @@
+#include "native_dispatchers.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace cpsched {
+
+// --- following a cluster
+// ---------------------------------------------------------------------------
+
+void PassDispatcher::look_at(Cluster &cluster) {
+    state_.nodes.requests = cluster.requests();
+    state_.nodes.eligible = cluster.eligible();
+    state_.free.forget_fits();
+    state_.free.requests_changed();
+    state_.free.masks_changed(false, cluster.num_classes());
+    state_.classes.clear();
+    state_.free.follow(cluster.free());
+}
+
+void PassDispatcher::tables_changed(Cluster &cluster) {
+    state_.nodes.requests = cluster.requests();
+    state_.free.requests_changed();
+    if (state_.nodes.eligible != cluster.eligible()) {
+        state_.nodes.eligible = cluster.eligible();
+        state_.free.masks_changed(true, cluster.num_classes());
+    }
+}
+
+void PassDispatcher::queue_changed(Cluster & /*cluster*/) {
+    state_.classes.clear();
+}
+
+void PassDispatcher::freed(const Cluster &cluster, const AllocationArrays &nodes) {
+    const auto width = static_cast<std::int64_t>(cluster.num_resources());
+    for (std::int64_t first = 0; first < nodes.count;) {
+        const Amount *amount = nodes.amount + first * width;
+        std::int64_t end = first + 1;
+        while (end < nodes.count && nodes.node[end] == nodes.node[end - 1] + 1 &&
+               std::equal(amount, amount + width, nodes.amount + end * width))
+            ++end;
+        state_.free.give_back(nodes.node[first], end - first, amount);
+        first = end;
+    }
+}
+
+PassContext &PassDispatcher::begin(Cluster &cluster, Time now) {
+    const AllocationTable table = cluster.allocation_table();
+    state_.context.now = {now, cluster.jobs(), cluster.running(), table.node, table.amount};
+    state_.context.starts.clear();
+    state_.free.begin_pass();
+    return state_.context;
+}
+
+// --- fifo
+// ------------------------------------------------------------------------------------------
+
+const Starts &FifoDispatcher::decide(Cluster &cluster, Time now) {
+    PassContext &context = begin(cluster, now);
+    ListPass(context).run(cluster.waiting(), true);
+    return context.starts;
+}
+
+// --- EASY
+// ------------------------------------------------------------------------------------------
+
+const Starts &EasyDispatcher::decide(Cluster &cluster, Time now) {
+    const PassContext &context = begin(cluster, now);
+    const Span<const Row> queue = cluster.waiting();
+    state_.classes.link(cluster.jobs(), queue);
+    pass_.run_linked(queue, rule_);
+    return context.starts;
+}
+
+// --- greedy
+// ----------------------------------------------------------------------------------------
+
+double GreedyDispatcher::key(const Job &job, Time now) const {
+    const auto waited = static_cast<double>(now - job.submit);
+    const auto runtime = static_cast<double>(job.ranking_estimate);
+    if (largest_wait_ > 0)
+        return -(static_cast<double>(largest_wait_ * (now - job.submit)) /
+                 static_cast<double>(job.expected_wait));
+    return job.ranking_estimate > 0 ? -((waited + runtime) / runtime) : -waited;
+}
+
+const Starts &GreedyDispatcher::decide(Cluster &cluster, Time now) {
+    PassContext &context = begin(cluster, now);
+    state_.classes.link(cluster.jobs(), cluster.waiting());
+    state_.classes.may_start(cluster.jobs(), state_.free, kFar, rows_);
+    keys_.resize(rows_.size());
+    order_.resize(rows_.size());
+    for (std::size_t i = 0; i < rows_.size(); ++i)
+        keys_[i] = key(cluster.job(rows_[i]), now);
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+    std::sort(order_.begin(), order_.end(), [this](std::size_t a, std::size_t b) {
+        if (keys_[a] != keys_[b])
+            return keys_[a] < keys_[b];
+        const double first = demand_[rows_[a]];
+        const double second = demand_[rows_[b]];
+        return first != second ? first < second : a < b;
+    });
+    ranked_.resize(rows_.size());
+    for (std::size_t i = 0; i < rows_.size(); ++i)
+        ranked_[i] = rows_[order_[i]];
+    ListPass(context).run(span_of(ranked_), false);
+    return context.starts;
+}
+
+} // namespace cpsched

@@ -1,1 +1,0 @@
-"""Compiled: the passes of Slurm's schedulers over the queue."""
