@@ -61,9 +61,20 @@ Span<const Row> Cluster::waiting() {
     return {queue_.data() + queue_first_, at(queue_end_ - queue_first_)};
 }
 
-void Cluster::compact_queue() {
+Span<const Row> Cluster::queue() {
+    leave_front();
+    if (queue_end_ - queue_first_ > 2 * num_waiting_)
+        compact_queue();
+    return {queue_.data() + queue_first_, at(queue_end_ - queue_first_)};
+}
+
+void Cluster::leave_front() {
     while (queue_first_ < queue_end_ && jobs_[queue_[at(queue_first_)]].state != kWaiting)
         ++queue_first_;
+}
+
+void Cluster::compact_queue() {
+    leave_front();
     if (queue_end_ - queue_first_ == num_waiting_)
         return;
     std::int64_t end = queue_first_;

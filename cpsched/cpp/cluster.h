@@ -86,6 +86,9 @@ class Cluster {
     std::int64_t num_waiting() const { return num_waiting_; }
     /// The rows of the waiting jobs in order of submission.
     Span<const Row> waiting();
+    /// The same, with entries of jobs that do not wait any more, no more than wait: so a start from
+    /// the middle of a long queue does not move it.
+    Span<const Row> queue();
     /// Put a job at its place in the queue.
     void enqueue(Row row);
     /// Put a job that was held, or that ran, at its place in the queue.
@@ -201,6 +204,7 @@ class Cluster {
     void enter_running(Row row, Time end);
     void leave_running(Row row);
     std::int64_t place_by_end(Row row, Time end) const;
+    void leave_front();
     void compact_queue();
     void compact_allocations();
     void hide_down();

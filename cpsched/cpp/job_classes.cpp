@@ -33,7 +33,8 @@ void JobClasses::clear() {
     classes_.clear();
     class_of_.clear();
     next_.clear();
-    with_waiting_.clear();
+    sizes_.clear();
+    size_at_.clear();
     linked_until_ = 0;
     numbers_.clear();
 }
@@ -62,11 +63,13 @@ void JobClasses::settle(Row row, std::int64_t pass) {
 void JobClasses::link(const Job *jobs, Span<const Row> queue) {
     const Row *first = std::lower_bound(queue.begin(), queue.end(), linked_until_);
     for (const Row *row = first; row != queue.end(); ++row) {
+        if (jobs[*row].state != kWaiting)
+            continue;
         const std::int32_t number = class_of(jobs, *row);
         JobClass &job_class = (*this)[number];
         if (job_class.first < 0) {
             job_class.first = *row;
-            with_waiting_.push_back(number);
+            size_of(job_class).classes.push_back(number);
         } else {
             entry_of(next_, job_class.last, Row{-1}) = *row;
         }
@@ -88,33 +91,51 @@ bool JobClasses::unlink_front(const Job *jobs, JobClass &job_class) const {
     return job_class.first >= 0;
 }
 
+JobClasses::Size &JobClasses::size_of(const JobClass &job_class) {
+    const std::array<std::int64_t, 4> key{job_class.request_id, job_class.tasks,
+                                          job_class.nodes_min, job_class.nodes_max};
+    const auto known = size_at_.emplace(key, sizes_.size()).first;
+    if (known->second == sizes_.size())
+        sizes_.emplace_back();
+    return sizes_[known->second];
+}
+
 void JobClasses::may_start(const Job *jobs, FreeNodes &free, std::int64_t most,
                            std::vector<Row> &rows) {
     rows.clear();
     if (free.is_full())
         return;
     const RequestTable &requests = free.nodes().requests;
-    std::size_t kept = 0;
-    for (const std::int32_t number : with_waiting_) {
-        JobClass &job_class = (*this)[number];
-        if (!unlink_front(jobs, job_class))
+    for (Size &size : sizes_) {
+        if (size.classes.empty())
             continue;
-        with_waiting_[kept++] = number;
-        if (job_class.refused_in == free.pass() ||
-            !free.may_fit(request_of(jobs[job_class.first], requests)))
+        const JobClass &any = (*this)[size.classes.front()];
+        if (!free.may_fit(request_of(jobs[any.last], requests)))
             continue;
-        std::int64_t left =
-            std::min(free.num_fitting(job_class.request_id) / job_class.tasks, most);
-        for (Row row = job_class.first; left > 0; --left) {
-            row = next_waiting(jobs, free.pass(), row);
-            if (row < 0)
-                break;
-            rows.push_back(row);
-            row = next_[static_cast<std::size_t>(row)];
+        const std::int64_t left = std::min(free.num_fitting(any.request_id) / any.tasks, most);
+        std::size_t kept = 0;
+        for (const std::int32_t number : size.classes) {
+            JobClass &job_class = (*this)[number];
+            if (!unlink_front(jobs, job_class))
+                continue;
+            size.classes[kept++] = number;
+            if (job_class.refused_in != free.pass())
+                add_first(jobs, job_class, free.pass(), left, rows);
         }
+        size.classes.resize(kept);
     }
-    with_waiting_.resize(kept);
     std::sort(rows.begin(), rows.end());
+}
+
+void JobClasses::add_first(const Job *jobs, const JobClass &job_class, std::int64_t pass,
+                           std::int64_t left, std::vector<Row> &rows) const {
+    for (Row row = job_class.first; left > 0; --left) {
+        row = next_waiting(jobs, pass, row);
+        if (row < 0)
+            return;
+        rows.push_back(row);
+        row = next_[static_cast<std::size_t>(row)];
+    }
 }
 
 std::size_t JobClasses::replace_by_next(const Job *jobs, std::int64_t pass, std::size_t at,

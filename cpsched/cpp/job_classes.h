@@ -5,8 +5,9 @@
 // waits, and not each job: its cost grows with the number of distinct jobs, not of jobs.
 //
 // Where the queue is in the order of rows and only grows at its end, the waiting jobs of each class
-// can be linked. A pass then does not even read the queue: the first job of a class starts first.
-// Where a job comes back into the queue, everything is cleared and linked anew.
+// can be linked. A pass then does not even read the queue: the first job of a class starts first,
+// and classes that differ only in their runtimes are asked once whether they fit. Where a job comes
+// back into the queue, everything is cleared and linked anew.
 #pragma once
 
 #include "free_nodes.h"
@@ -14,6 +15,7 @@
 #include "types.h"
 
 #include <array>
+#include <map>
 #include <unordered_map>
 
 namespace cpsched {
@@ -55,6 +57,7 @@ class JobClasses {
     }
 
     /// Link what is new in a queue, which is in the order of rows, behind the others of its class.
+    /// Entries of jobs that do not wait any more are passed over.
     void link(const Job *jobs, Span<const Row> queue);
     /// Fill `rows` with the linked jobs that could start now on their own, in the order of rows.
     ///
@@ -72,17 +75,29 @@ class JobClasses {
         std::size_t operator()(const Key &key) const;
     };
 
+    /// The classes of one request and size that have linked jobs: whether these may start is asked
+    /// once for all of them.
+    struct Size {
+        std::vector<std::int32_t> classes;
+    };
+
+    /// Return the size of a class, found or made.
+    Size &size_of(const JobClass &job_class);
+    /// Add the first jobs of a class that may start, no more than `left`.
+    void add_first(const Job *jobs, const JobClass &job_class, std::int64_t pass, std::int64_t left,
+                   std::vector<Row> &rows) const;
     /// Return the first job from a linked one on that waits and is not settled; -1: none.
     Row next_waiting(const Job *jobs, std::int64_t pass, Row row) const;
     /// Unlink the jobs at the front of a class that have left the queue; says whether any is left.
     bool unlink_front(const Job *jobs, JobClass &job_class) const;
 
     std::vector<JobClass> classes_;
-    std::vector<std::int32_t> class_of_;     // by row, -1 where it is not known yet
-    std::vector<std::int64_t> settled_in_;   // by row: the pass in which it was settled
-    std::vector<Row> next_;                  // by row: the next waiting job of the class; -1: none
-    std::vector<std::int32_t> with_waiting_; // the classes with linked jobs
-    Row linked_until_ = 0;                   // jobs of smaller rows are linked
+    std::vector<std::int32_t> class_of_;   // by row, -1 where it is not known yet
+    std::vector<std::int64_t> settled_in_; // by row: the pass in which it was settled
+    std::vector<Row> next_;                // by row: the next waiting job of the class; -1: none
+    std::vector<Size> sizes_;              // in the order in which they were first linked
+    std::map<std::array<std::int64_t, 4>, std::size_t> size_at_;
+    Row linked_until_ = 0; // jobs of smaller rows are linked
     std::unordered_map<Key, std::int32_t, Hash> numbers_;
 };
 

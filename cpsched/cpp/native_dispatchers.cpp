@@ -66,7 +66,7 @@ const Starts &FifoDispatcher::decide(Cluster &cluster, Time now) {
 
 const Starts &EasyDispatcher::decide(Cluster &cluster, Time now) {
     const PassContext &context = begin(cluster, now);
-    const Span<const Row> queue = cluster.waiting();
+    const Span<const Row> queue = cluster.queue();
     state_.classes.link(cluster.jobs(), queue);
     pass_.run_linked(queue, rule_);
     return context.starts;
@@ -86,7 +86,7 @@ double GreedyDispatcher::key(const Job &job, Time now) const {
 
 const Starts &GreedyDispatcher::decide(Cluster &cluster, Time now) {
     PassContext &context = begin(cluster, now);
-    state_.classes.link(cluster.jobs(), cluster.waiting());
+    state_.classes.link(cluster.jobs(), cluster.queue());
     state_.classes.may_start(cluster.jobs(), state_.free, kFar, rows_);
     keys_.resize(rows_.size());
     order_.resize(rows_.size());

@@ -11,6 +11,8 @@
 
 NB_MODULE(_core, module) {
     module.doc() = "The native core of cpsched.";
+    // What is still in use when the interpreter ends is no fault, and nothing for users to read.
+    nanobind::set_leak_warnings(false);
     module.attr("SOURCE_HASH") = cpsched::kSourceHash;
     module.attr("COMPILER") = cpsched::kCompiler;
     nanobind::class_<cpsched::PassMemory> memory(

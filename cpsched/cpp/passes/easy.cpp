@@ -7,21 +7,23 @@ EasyPass::EasyPass(PassContext &context)
 
 void EasyPass::run(Span<const Row> queue, Span<const Row> backfill_order, EasyRule rule) {
     rule_ = rule;
-    if (start_heads(queue) && queue.size() > 1)
+    if (start_heads(queue, false) && queue.size() > 1)
         backfill(backfill_order, false);
 }
 
 void EasyPass::run_linked(Span<const Row> queue, EasyRule rule) {
     rule_ = rule;
-    if (!start_heads(queue) || queue.size() < 2)
+    if (!start_heads(queue, true) || queue.size() < 2)
         return;
     context_.classes.may_start(context_.now.jobs, context_.free, 1, tried_);
     backfill(span_of(tried_), true);
 }
 
-bool EasyPass::start_heads(Span<const Row> queue) {
+bool EasyPass::start_heads(Span<const Row> queue, bool are_linked) {
     bool has_hopeless = false;
     for (const Row row : queue) {
+        if (are_linked && context_.now.jobs[row].state != kWaiting)
+            continue;
         if (has_hopeless && class_of(row).refused_in == pass())
             continue;
         if (start_now(context_, row)) {

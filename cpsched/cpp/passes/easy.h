@@ -31,7 +31,8 @@ class EasyPass {
     /// Run over a queue, with `backfill` the same rows in the order in which they are backfilled.
     /// The caller has begun a pass (`FreeNodes::begin_pass`).
     void run(Span<const Row> queue, Span<const Row> backfill, EasyRule rule);
-    /// The same of a queue in the order of rows that is all that waits, linked by class.
+    /// The same of a queue in the order of rows that is all that waits, linked by class. It may
+    /// have entries of jobs that do not wait any more.
     void run_linked(Span<const Row> queue, EasyRule rule);
 
   private:
@@ -42,7 +43,7 @@ class EasyPass {
     };
 
     /// Start jobs until one does not fit, and reserve for it; says whether one does not.
-    bool start_heads(Span<const Row> queue);
+    bool start_heads(Span<const Row> queue, bool are_linked);
     bool reserve(Row row);
     /// Start jobs that do not delay the reservation; `are_linked` ones are followed by the next of
     /// their class.
