@@ -161,9 +161,6 @@ class Cluster(ClusterState):
     def expect_end(self, row: int, end: int) -> None:
         """Expect a running job at another end than so far."""
 
-    def is_overdue(self, now: int) -> bool:
-        """Say whether a running job was expected to have ended by now."""
-
     def correct_overdue(self, doubles: bool, now: int) -> None:
         """
         Expect running jobs later whose expected end has passed; never before now + 1.

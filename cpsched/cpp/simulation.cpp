@@ -58,14 +58,6 @@ Simulation::Stop Simulation::advance(Time until, double seconds) {
     }
 }
 
-bool Simulation::step() {
-    const Time time = next_time();
-    if (time == kFar)
-        return false;
-    instant(time);
-    return true;
-}
-
 Time Simulation::next_time() {
     Time time = events_.empty() ? kFar : events_.front().time;
     if (at(next_submit) < jobs_.submit.size())
@@ -92,7 +84,6 @@ void Simulation::instant(Time second) {
             handle(pop());
         again = maybe_dispatch();
     }
-    ++instants;
     if (settings_.calls.on_instant)
         participants_.on_instant(now);
 }

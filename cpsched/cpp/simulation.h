@@ -200,8 +200,6 @@ class Simulation {
 
     /// Go on for some seconds of real time, to the last instant before `until`.
     Stop advance(Time until, double seconds);
-    /// Finish the next instant; false if there is none.
-    bool step();
     /// Do what happens at a second, whether anything does or not.
     void instant(Time now);
     /// Return the next second at which something happens, kFar for never.
@@ -238,7 +236,6 @@ class Simulation {
     Time next_node_change = kFar;
     /// Whether nothing that the dispatcher may still be asked makes a difference.
     bool is_over = false;
-    std::int64_t instants = 0;
     std::vector<Event> events() const;
     void set_events(std::vector<Event> events);
     bool has_events() const { return !events_.empty(); }

@@ -46,8 +46,6 @@ _NEUTRAL: Mapping[str, int | str] = {
     "runtime_estimate": "requested_time",
     "runtime_bound": "requested_time",
 }
-#: Columns of a shape that say which nodes go together, or how units spread over them.
-_PLACES = [c.SHAPE_SPLIT, c.SHAPE_CONTIGUOUS, c.SHAPE_SEGMENT, c.SHAPE_SWITCHES]
 #: What stands where nothing is known of a job.
 _UNKNOWN: Mapping[str, int | float] = {"quantiles": -1, "ends_within": float("nan")}
 
@@ -139,7 +137,6 @@ class JobStore:
         self.shapes: IntArray = self._shapes_shown[:0]
         if cluster is not None:
             cluster.look_at_requests(self.shapes)
-        self._asked, self._confines = self.shapes, False
         #: The columns for the owner of the store.
         self.writable, self.columns = shared(max(capacity, 1), c.NUM_COLUMNS)
         if cluster is not None:
@@ -237,13 +234,6 @@ class JobStore:
             self._reordered = count
         else:
             self._cluster.reordered = count
-
-    @property
-    def confines(self) -> bool:
-        """Whether a request so far says which nodes go together, or how units spread over them."""
-        if self._asked is not self.shapes:
-            self._asked, self._confines = self.shapes, bool(self.shapes[:, _PLACES].any())
-        return self._confines
 
     def add_shapes(self, shapes: IntArray) -> None:
         """Append distinct requests; rows as in :attr:`shapes`."""

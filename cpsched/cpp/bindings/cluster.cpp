@@ -24,7 +24,7 @@ ReadOnly look_at(const SharedArray<std::int64_t> &values, std::int64_t first, Si
 }
 
 /// What is wrong with a start: fault, position and resource; the first is 0 where nothing is.
-std::tuple<std::int64_t, std::int64_t, int> told(const Refusal &refusal) {
+std::tuple<std::int64_t, std::int64_t, int> numbers_of(const Refusal &refusal) {
     return {static_cast<std::int64_t>(refusal.fault), refusal.position, refusal.resource};
 }
 
@@ -136,9 +136,9 @@ void bind_cluster(const nb::module_ &module) {
         [](Cluster &self, Row row, const Ints &node, const Ints &tasks, const Matrix &amount,
            Time now) {
             if (!belong_together(self, node, tasks, amount))
-                return told({Fault::kShape, 0, 0});
+                return numbers_of({Fault::kShape, 0, 0});
             ++self.changes;
-            return told(self.start(row, arrays_of(node, tasks, amount), now));
+            return numbers_of(self.start(row, arrays_of(node, tasks, amount), now));
         },
         arg("row"), arg("node"), arg("tasks"), arg("amount"), arg("now"),
         "Give a waiting job nodes; return fault, position and resource, the first 0 for none.");
@@ -147,9 +147,9 @@ void bind_cluster(const nb::module_ &module) {
         [](Cluster &self, Row row, const Ints &node, const Ints &tasks, const Matrix &amount,
            Time now) {
             if (!belong_together(self, node, tasks, amount))
-                return told({Fault::kShape, 0, 0});
+                return numbers_of({Fault::kShape, 0, 0});
             ++self.changes;
-            return told(self.resize(row, arrays_of(node, tasks, amount), now));
+            return numbers_of(self.resize(row, arrays_of(node, tasks, amount), now));
         },
         arg("row"), arg("node"), arg("tasks"), arg("amount"), arg("now"),
         "Give a running job other nodes; returns as start.");
@@ -163,8 +163,6 @@ void bind_cluster(const nb::module_ &module) {
         arg("row"), "Take a running job off its nodes.");
     cluster.def("expect_end", &Cluster::expect_end, arg("row"), arg("end"),
                 "Expect a running job at another end than so far.");
-    cluster.def("is_overdue", &Cluster::is_overdue, arg("now"),
-                "Say whether a running job was expected to have ended by now.");
     cluster.def(
         "correct_overdue",
         [](Cluster &self, bool doubles, Time now) {

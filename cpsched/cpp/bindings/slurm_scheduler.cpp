@@ -160,7 +160,7 @@ class PythonSlurmDispatcher : public SlurmDispatcher {
         : SlurmDispatcher(python.scheduler, source_), python_(python), source_(std::move(learn)) {}
 
     const Starts &decide(Cluster &cluster, Time now) override {
-        // Nobody is told of plans.
+        // No observer sees plans.
         python_.scheduler.set_only_starts(true);
         return SlurmDispatcher::decide(cluster, now);
     }
