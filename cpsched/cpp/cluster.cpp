@@ -357,6 +357,7 @@ void Cluster::leave_running(Row row) {
 }
 
 void Cluster::expect_end(Row row, Time end) {
+    ++corrections;
     leave_running(row);
     enter_running(row, end);
 }

@@ -167,6 +167,8 @@ class Cluster {
     /// The jobs for which it has passed.
     std::set<Row> relaxed;
 
+    /// How often a running job's end was expected at another second than before.
+    std::int64_t corrections = 0;
     /// How often something has changed that no event of a simulation says: a node is down, a job
     /// was started, resized or taken off its nodes from outside.
     std::int64_t changes = 0;

@@ -263,11 +263,14 @@ const FreeNodes::NodeCounts *FreeNodes::counts(std::int64_t request_id) const {
     return fit.counts == kNoCounts ? nullptr : &counts_[fit.counts];
 }
 
-bool FreeNodes::may_fit(const Request &request) {
+bool FreeNodes::holds_tasks(const Request &request) {
     if (known_fitting(request.request_id) < 0 && summed_ && !enough_in_all(totals_, request))
         return false;
-    return num_fitting(request.request_id) >= request.tasks &&
-           within_counts(request, counts(request.request_id));
+    return num_fitting(request.request_id) >= request.tasks;
+}
+
+bool FreeNodes::may_fit(const Request &request) {
+    return holds_tasks(request) && within_counts(request, counts(request.request_id));
 }
 
 bool FreeNodes::within_counts(const Request &request, const NodeCounts *counts) const {

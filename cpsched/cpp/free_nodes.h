@@ -64,6 +64,8 @@ class FreeNodes {
     /// Return on how many nodes so many tasks of a class fit; nullptr where the class is not kept
     /// up, or too many are to count nodes for all.
     const NodeCounts *counts(std::int64_t request_id) const;
+    /// Say whether the tasks of a job fit on all nodes together, whatever its bounds.
+    bool holds_tasks(const Request &request);
     /// Say whether a job may fit now: never false if it does.
     ///
     /// Exact but for even splits and jobs whose nodes must go together, and for nodes that hold

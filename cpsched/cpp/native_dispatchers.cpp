@@ -64,11 +64,35 @@ const Starts &FifoDispatcher::decide(Cluster &cluster, Time now) {
 // --- EASY
 // ------------------------------------------------------------------------------------------
 
+void EasyDispatcher::look_at(Cluster &cluster) {
+    PassDispatcher::look_at(cluster);
+    pass_.forget();
+    waiting_.clear();
+}
+
+void EasyDispatcher::tables_changed(Cluster &cluster) {
+    PassDispatcher::tables_changed(cluster);
+    pass_.forget();
+}
+
+void EasyDispatcher::queue_changed(Cluster &cluster) {
+    PassDispatcher::queue_changed(cluster);
+    pass_.forget();
+    waiting_.clear();
+}
+
+void EasyDispatcher::freed(const Cluster &cluster, const AllocationArrays &nodes) {
+    PassDispatcher::freed(cluster, nodes);
+    pass_.forget();
+}
+
 const Starts &EasyDispatcher::decide(Cluster &cluster, Time now) {
+    if (corrections_ != cluster.corrections) {
+        corrections_ = cluster.corrections;
+        pass_.forget();
+    }
     const PassContext &context = begin(cluster, now);
-    const Span<const Row> queue = cluster.queue();
-    state_.classes.link(cluster.jobs(), queue);
-    pass_.run_linked(queue, rule_);
+    pass_.run_in_order(cluster.queue(), waiting_, rule_);
     return context.starts;
 }
 

@@ -41,11 +41,17 @@ class EasyDispatcher : public PassDispatcher {
                    std::vector<std::int64_t> levels, EasyRule rule)
         : PassDispatcher(allocator, std::move(capacity), num_resources, std::move(levels)),
           rule_(rule), pass_(state_.context) {}
+    void look_at(Cluster &cluster) override;
+    void tables_changed(Cluster &cluster) override;
+    void queue_changed(Cluster &cluster) override;
+    void freed(const Cluster &cluster, const AllocationArrays &nodes) override;
     const Starts &decide(Cluster &cluster, Time now) override;
 
   private:
     EasyRule rule_;
     EasyPass pass_;
+    WaitingJobs waiting_;
+    std::int64_t corrections_ = 0; // of expected ends, seen so far
 };
 
 /// In order of priority, every job that fits (Remediani 2017, algorithm 1).

@@ -1,29 +1,64 @@
 #include "easy.h"
 
+#include <algorithm>
+
 namespace cpsched {
 
 EasyPass::EasyPass(PassContext &context)
     : context_(context), reservation_(context), extra_(context) {}
 
+bool EasyPass::reserve(Row row) {
+    const Request request = context_.request_of(row);
+    if (!reservation_.find(request, rule_ == EasyRule::kEasy))
+        return false;
+    context_.starts.head = row;
+    context_.starts.reserved_at = reservation_.time();
+    context_.starts.reserved = reservation_.hold(request.what);
+    return true;
+}
+
+void EasyPass::begin_backfill() {
+    extra_.begin_pass();
+    extra_.follow(reservation_.availability().ranges(), reservation_.now(), reservation_.then());
+}
+
+bool EasyPass::start_behind(Row row, bool is_short) {
+    Availability &availability = reservation_.availability();
+    const Ranges &ranges = availability.ranges();
+    const Request request = context_.request_of(row);
+    bool fits = false;
+    if (is_short) {
+        const Amount *reserved =
+            reservation_.excess(Reservation::kNow, Reservation::kThen, rule_ == EasyRule::kEasy);
+        fits = context_.placer.place_preferring(reservation_.now(), reserved, ranges, request,
+                                                pieces_);
+    } else {
+        fits = context_.placer.place(extra_.free(), ranges, request, pieces_);
+    }
+    if (!fits)
+        return false;
+    availability.split(pieces_);
+    availability.take_off(Reservation::kNow, request.what, pieces_);
+    if (!is_short)
+        availability.take_off(Reservation::kThen, request.what, pieces_);
+    spans_of(pieces_, ranges, placement_);
+    context_.free.take(request.what, placement_);
+    context_.starts.add(row, placement_);
+    extra_.follow(ranges, reservation_.now(), reservation_.then());
+    return true;
+}
+
+// --- in any order --------------------------------------------------------------------------------
+
 void EasyPass::run(Span<const Row> queue, Span<const Row> backfill_order, EasyRule rule) {
     rule_ = rule;
-    if (start_heads(queue, false) && queue.size() > 1)
-        backfill(backfill_order, false);
+    if (start_heads(queue) && queue.size() > 1)
+        backfill(backfill_order);
 }
 
-void EasyPass::run_linked(Span<const Row> queue, EasyRule rule) {
-    rule_ = rule;
-    if (!start_heads(queue, true) || queue.size() < 2)
-        return;
-    context_.classes.may_start(context_.now.jobs, context_.free, 1, tried_);
-    backfill(span_of(tried_), true);
-}
-
-bool EasyPass::start_heads(Span<const Row> queue, bool are_linked) {
+bool EasyPass::start_heads(Span<const Row> queue) {
     bool has_hopeless = false;
     for (const Row row : queue) {
-        if (are_linked && context_.now.jobs[row].state != kWaiting)
-            continue;
         if (has_hopeless && class_of(row).refused_in == pass())
             continue;
         if (start_now(context_, row)) {
@@ -40,31 +75,16 @@ bool EasyPass::start_heads(Span<const Row> queue, bool are_linked) {
     return false;
 }
 
-bool EasyPass::reserve(Row row) {
-    const Request request = context_.request_of(row);
-    if (!reservation_.find(request, rule_ == EasyRule::kEasy))
-        return false;
-    context_.starts.head = row;
-    context_.starts.reserved_at = reservation_.time();
-    context_.starts.reserved = reservation_.hold(request.what);
-    return true;
-}
-
-void EasyPass::backfill(Span<const Row> rows, bool are_linked) {
-    const Availability &availability = reservation_.availability();
-    extra_.begin_pass();
-    extra_.follow(availability.ranges(), reservation_.now(), reservation_.then());
+void EasyPass::backfill(Span<const Row> rows) {
+    begin_backfill();
     std::size_t from = 0;
     while (true) {
         const Candidate next = next_candidate(rows, from);
         if (next.place == rows.size())
             return;
-        const Row row = rows[next.place];
         from = next.place + 1;
-        if (!start_behind(row, next.is_short))
-            class_of(row).refused_in = pass();
-        else if (are_linked)
-            from = context_.classes.replace_by_next(context_.now.jobs, pass(), next.place, tried_);
+        if (!start_behind(rows[next.place], next.is_short))
+            class_of(rows[next.place]).refused_in = pass();
     }
 }
 
@@ -93,30 +113,96 @@ EasyPass::Candidate EasyPass::next_candidate(Span<const Row> rows, std::size_t f
     return {rows.size(), false};
 }
 
-bool EasyPass::start_behind(Row row, bool is_short) {
-    Availability &availability = reservation_.availability();
-    const Ranges &ranges = availability.ranges();
-    const Request request = context_.request_of(row);
-    bool fits = false;
-    if (is_short) {
-        const Amount *reserved =
-            reservation_.excess(Reservation::kNow, Reservation::kThen, rule_ == EasyRule::kEasy);
-        fits = context_.placer.place_preferring(reservation_.now(), reserved, ranges, request,
-                                                pieces_);
-    } else {
-        fits = context_.placer.place(extra_.free(), ranges, request, pieces_);
-    }
-    if (!fits)
+// --- in order of submission ----------------------------------------------------------------------
+
+void EasyPass::run_in_order(Span<const Row> queue, WaitingJobs &waiting, EasyRule rule) {
+    rule_ = rule;
+    if (queue.empty())
+        return;
+    const bool is_known = head_ >= 0 && context_.now.jobs[head_].state == kWaiting;
+    if (!is_known || !try_new(queue, waiting))
+        try_all(queue, waiting);
+    tried_until_ = queue.back() + 1;
+    // A start changes which nodes are busy, and with them what the reservation uses.
+    if (is_reserved_ && context_.starts.starts.size() > num_heads_)
+        forget();
+}
+
+bool EasyPass::try_new(Span<const Row> queue, WaitingJobs &waiting) {
+    const Row from = tried_until_;
+    const Row *first = std::lower_bound(queue.begin(), queue.end(), from);
+    const bool may_start = std::any_of(first, queue.end(), [this](Row row) {
+        return context_.now.jobs[row].state == kWaiting &&
+               context_.free.may_fit(context_.request_of(row));
+    });
+    if (!may_start)
+        return true;
+    if (!is_reserved_)
         return false;
-    availability.split(pieces_);
-    availability.take_off(Reservation::kNow, request.what, pieces_);
-    if (!is_short)
-        availability.take_off(Reservation::kThen, request.what, pieces_);
-    spans_of(pieces_, ranges, placement_);
-    context_.free.take(request.what, placement_);
-    context_.starts.add(row, placement_);
-    extra_.follow(ranges, reservation_.now(), reservation_.then());
+    num_heads_ = 0;
+    waiting.add(context_.now.jobs, queue);
+    waiting.may_start(context_.now.jobs, context_.free, from, sizes_);
+    backfill_sizes(from, waiting);
     return true;
+}
+
+void EasyPass::try_all(Span<const Row> queue, WaitingJobs &waiting) {
+    bool has_hopeless = false;
+    forget();
+    for (const Row row : queue) {
+        if (context_.now.jobs[row].state != kWaiting)
+            continue;
+        if (has_hopeless && class_of(row).refused_in == pass())
+            continue;
+        if (start_now(context_, row))
+            continue;
+        head_ = row;
+        waiting.add(context_.now.jobs, queue);
+        waiting.may_start(context_.now.jobs, context_.free, row + 1, sizes_);
+        is_reserved_ = !sizes_.empty() && reserve(row);
+        num_heads_ = context_.starts.starts.size();
+        if (sizes_.empty())
+            return;
+        if (is_reserved_) {
+            begin_backfill();
+            backfill_sizes(row + 1, waiting);
+            return;
+        }
+        class_of(row).refused_in = pass();
+        has_hopeless = true;
+    }
+}
+
+void EasyPass::backfill_sizes(Row from, WaitingJobs &waiting) {
+    next_.clear();
+    for (const std::size_t size : sizes_)
+        push_next({from, size, true, true}, from, waiting);
+    while (!next_.empty() && !context_.free.is_full()) {
+        std::pop_heap(next_.begin(), next_.end());
+        NextOfSize next = next_.back();
+        next_.pop_back();
+        const Request request = context_.request_of(next.row);
+        if (!context_.free.may_fit(request))
+            continue;
+        const bool is_short = ends_in_time(request);
+        const bool fits = (is_short ? next.tries_short : extra_.may_fit(request)) &&
+                          start_behind(next.row, is_short);
+        if (!fits && is_short)
+            next.tries_short = false;
+        if (!fits && !is_short)
+            next.tries_long = false;
+        push_next(next, next.row + 1, waiting);
+    }
+}
+
+void EasyPass::push_next(NextOfSize next, Row from, WaitingJobs &waiting) {
+    const Time in_time = reservation_.time() - context_.now.now;
+    next.row = waiting.first_from(context_.now.jobs, next.size, from,
+                                  next.tries_long ? kFar - 1 : in_time);
+    if (next.row < 0 || (!next.tries_short && !next.tries_long))
+        return;
+    next_.push_back(next);
+    std::push_heap(next_.begin(), next_.end());
 }
 
 } // namespace cpsched

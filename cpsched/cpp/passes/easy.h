@@ -7,9 +7,12 @@
 // then, or on what the reservation leaves free. A job that could not be placed even if all that
 // runs had ended (nodes are down) is skipped as if it were not in the queue.
 //
-// Cost: classes of waiting jobs are tried, not jobs (job_classes.h).
+// Cost: classes of waiting jobs are tried, not jobs (job_classes.h). In order of submission, sizes
+// are (waiting_jobs.h), the reservation is sought only where a later job may fit now, and where
+// nothing but new jobs has come since the previous pass, those before them are not tried again.
 #pragma once
 
+#include "../waiting_jobs.h"
 #include "extra_nodes.h"
 #include "reservation.h"
 
@@ -31,9 +34,15 @@ class EasyPass {
     /// Run over a queue, with `backfill` the same rows in the order in which they are backfilled.
     /// The caller has begun a pass (`FreeNodes::begin_pass`).
     void run(Span<const Row> queue, Span<const Row> backfill, EasyRule rule);
-    /// The same of a queue in the order of rows that is all that waits, linked by class. It may
-    /// have entries of jobs that do not wait any more.
-    void run_linked(Span<const Row> queue, EasyRule rule);
+    /// The same of a queue in the order of rows that is all that waits, and may have entries of jobs
+    /// that do not wait any more.
+    ///
+    /// `waiting` belongs to that queue. Between passes the caller says what happens apart from new
+    /// jobs at the end of the queue, see `forget`.
+    void run_in_order(Span<const Row> queue, WaitingJobs &waiting, EasyRule rule);
+    /// The next pass is to try all jobs: nodes have become free, or something else has changed than
+    /// what this pass has started itself.
+    void forget() { head_ = -1; }
 
   private:
     /// The next job to try, and whether it ends by the second of the reservation.
@@ -41,15 +50,35 @@ class EasyPass {
         std::size_t place; // in the rows that are tried; their number for none
         bool is_short;
     };
+    /// The next job of a size.
+    struct NextOfSize {
+        Row row;
+        std::size_t size;
+        bool tries_short;
+        bool tries_long;
+
+        bool operator<(const NextOfSize &other) const { return row > other.row; } // of a heap
+    };
+
+    bool reserve(Row row);
+    void begin_backfill();
+    bool ends_in_time(const Request &request) const {
+        return context_.now.now + request.duration <= reservation_.time();
+    }
+    bool start_behind(Row row, bool is_short);
 
     /// Start jobs until one does not fit, and reserve for it; says whether one does not.
-    bool start_heads(Span<const Row> queue, bool are_linked);
-    bool reserve(Row row);
-    /// Start jobs that do not delay the reservation; `are_linked` ones are followed by the next of
-    /// their class.
-    void backfill(Span<const Row> rows, bool are_linked);
+    bool start_heads(Span<const Row> queue);
+    /// Start jobs that do not delay the reservation.
+    void backfill(Span<const Row> rows);
     Candidate next_candidate(Span<const Row> rows, std::size_t from);
-    bool start_behind(Row row, bool is_short);
+
+    /// The same three in order of submission; `try_new` tries only jobs that have come since the
+    /// previous pass, if that is enough.
+    bool try_new(Span<const Row> queue, WaitingJobs &waiting);
+    void try_all(Span<const Row> queue, WaitingJobs &waiting);
+    void backfill_sizes(Row from, WaitingJobs &waiting);
+    void push_next(NextOfSize next, Row from, WaitingJobs &waiting);
 
     JobClass &class_of(Row row) {
         return context_.classes[context_.classes.class_of(context_.now.jobs, row)];
@@ -60,9 +89,16 @@ class EasyPass {
     EasyRule rule_ = EasyRule::kEasy;
     Reservation reservation_;
     ExtraNodes extra_;
-    std::vector<Row> tried_; // linked jobs that may be backfilled
     Pieces pieces_;
     Placement placement_;
+
+    // In order of submission: what is known for the next pass.
+    Row head_ = -1;                // the first job that does not fit; -1: all are to be tried
+    Row tried_until_ = 0;          // jobs of smaller rows cannot start
+    bool is_reserved_ = false;     // whether `reservation_` is that of `head_`
+    std::size_t num_heads_ = 0;    // the starts of the present pass before the reservation
+    std::vector<std::size_t> sizes_; // those that may fit now
+    std::vector<NextOfSize> next_;   // a heap of the next job of each size
 };
 
 } // namespace cpsched
