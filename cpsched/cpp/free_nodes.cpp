@@ -40,10 +40,22 @@ void begin_where_masks_differ(const Nodes &nodes, std::int64_t num_masks, RangeS
 
 } // namespace
 
-bool best_nodes_hold(const FreeNodes::NodeCounts &counts, std::int64_t most, std::int64_t num_nodes,
-                     std::int64_t tasks) {
-    for (std::int64_t each = most; each > 0 && tasks > 0 && num_nodes > 0; --each) {
-        const std::int64_t used = std::min(counts[static_cast<std::size_t>(each)], num_nodes);
+void NodeCounts::clear() {
+    counts_.fill(0);
+    most_ = 0;
+}
+
+void NodeCounts::add(std::int64_t tasks, std::int64_t num_nodes) {
+    const std::int64_t counted = std::min(tasks, kMostCounted);
+    counts_[static_cast<std::size_t>(counted)] += num_nodes;
+    most_ = std::max(most_, counted);
+    while (most_ > 0 && with(most_) == 0)
+        --most_;
+}
+
+bool NodeCounts::hold(std::int64_t num_nodes, std::int64_t tasks) const {
+    for (std::int64_t each = most_; each > 0 && tasks > 0 && num_nodes > 0; --each) {
+        const std::int64_t used = std::min(with(each), num_nodes);
         tasks -= used * each;
         num_nodes -= used;
     }
@@ -157,7 +169,7 @@ void FreeNodes::count_fits(std::int64_t node, std::int64_t times) {
             num_fitting_tasks(nodes_, of(node), node, nodes_.requests[request_id]);
         fit.tasks += times * tasks;
         if (fit.counts != kNoCounts)
-            counts_[fit.counts][static_cast<std::size_t>(std::min(tasks, kMostCounted))] += times;
+            counts_[fit.counts].add(tasks, times);
     }
 }
 
@@ -235,7 +247,7 @@ void FreeNodes::keep_up(std::int64_t request_id) {
     if (!unused_counts_.empty()) {
         fit.counts = unused_counts_.back();
         unused_counts_.pop_back();
-        counts_[fit.counts].fill(0);
+        counts_[fit.counts].clear();
     }
     fit.tasks = 0;
     const RequestClass what = nodes_.requests[request_id];
@@ -244,8 +256,7 @@ void FreeNodes::keep_up(std::int64_t request_id) {
         const std::int64_t tasks = num_fitting_tasks(nodes_, of(node), node, what);
         fit.tasks += tasks * (end - node);
         if (fit.counts != kNoCounts)
-            counts_[fit.counts][static_cast<std::size_t>(std::min(tasks, kMostCounted))] +=
-                end - node;
+            counts_[fit.counts].add(tasks, end - node);
         node = end;
     }
     kept_up_.push_back(request_id);
@@ -258,7 +269,7 @@ std::int64_t FreeNodes::num_fitting(std::int64_t request_id) {
     return fit_of(request_id).tasks;
 }
 
-const FreeNodes::NodeCounts *FreeNodes::counts(std::int64_t request_id) const {
+const NodeCounts *FreeNodes::counts(std::int64_t request_id) const {
     const Fit &fit = fits_[static_cast<std::size_t>(request_id)];
     return fit.counts == kNoCounts ? nullptr : &counts_[fit.counts];
 }
@@ -276,12 +287,12 @@ bool FreeNodes::may_fit(const Request &request) {
 bool FreeNodes::within_counts(const Request &request, const NodeCounts *counts) const {
     if (counts == nullptr || is_unbounded(request))
         return true;
-    const std::int64_t usable = nodes_.num_nodes - (*counts)[0];
+    const std::int64_t usable = nodes_.num_nodes - counts->with(0);
     if (request.tasks < request.nodes_min || usable < request.nodes_min)
         return false;
-    if (request.nodes_max >= usable || counts->back() > 0)
+    if (request.nodes_max >= usable || counts->has_many())
         return true;
-    return best_nodes_hold(*counts, kMostCounted - 1, request.nodes_max, request.tasks);
+    return counts->hold(request.nodes_max, request.tasks);
 }
 
 // --- ranges --------------------------------------------------------------------------------------

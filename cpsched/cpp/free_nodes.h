@@ -16,13 +16,27 @@
 
 namespace cpsched {
 
+/// On how many nodes 0, 1, 2, ... tasks of a request class fit.
+class NodeCounts {
+  public:
+    /// Nodes with so many tasks or more are counted together.
+    static constexpr std::int64_t kMostCounted = 129;
+
+    void clear();
+    /// Count so many nodes more, or less, on each of which `tasks` fit.
+    void add(std::int64_t tasks, std::int64_t num_nodes);
+    std::int64_t with(std::int64_t tasks) const { return counts_[static_cast<std::size_t>(tasks)]; }
+    bool has_many() const { return counts_.back() > 0; }
+    /// Say whether some `num_nodes` of the nodes, none of which has many, hold so many tasks.
+    bool hold(std::int64_t num_nodes, std::int64_t tasks) const;
+
+  private:
+    std::array<std::int64_t, kMostCounted + 1> counts_ = {};
+    std::int64_t most_ = 0; // no node has more
+};
+
 class FreeNodes {
   public:
-    /// Tasks on a node that are told apart in `NodeCounts`; the last entry has those with more.
-    static constexpr std::int64_t kMostCounted = 129;
-    /// How many nodes have free capacity for 0, 1, 2, ... tasks of a request class.
-    using NodeCounts = std::array<std::int64_t, kMostCounted + 1>;
-
     /// Begin with nothing taken. `nodes` must outlive this; what it points to may be replaced, see
     /// `masks_changed` and `requests_changed`.
     explicit FreeNodes(const Nodes &nodes);
@@ -69,7 +83,7 @@ class FreeNodes {
     /// Say whether a job may fit now: never false if it does.
     ///
     /// Exact but for even splits and jobs whose nodes must go together, and for nodes that hold
-    /// kMostCounted tasks or more.
+    /// many tasks.
     bool may_fit(const Request &request);
     /// Say whether a job may use as many nodes as its tasks could.
     bool is_unbounded(const Request &request) const {
@@ -141,10 +155,5 @@ class FreeNodes {
     std::vector<std::size_t> unused_counts_; // of the places in `counts_`
     std::vector<Amount> change_;             // scratch of `add`: so much on each node, shape (R,)
 };
-
-/// Say whether `num_nodes` of the nodes that hold most, but none that holds more than `most`, hold
-/// so many tasks.
-bool best_nodes_hold(const FreeNodes::NodeCounts &counts, std::int64_t most, std::int64_t num_nodes,
-                     std::int64_t tasks);
 
 } // namespace cpsched

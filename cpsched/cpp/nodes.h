@@ -44,12 +44,36 @@ struct Nodes {
 /// More tasks than any job has: so many fit where they need nothing. Sums over 2^16 nodes fit into
 /// 64 bits.
 inline constexpr std::int64_t kMany = std::int64_t{1} << 46;
+/// So many times an amount is less than 2^63.
+inline constexpr std::int64_t kFactor = 1 << 10;
 
 /// Return how many tasks of a request class fit on one node, `most` if more do.
 ///
 /// `free` is what the node has left of each resource. An exclusive job fits where nothing is taken:
 /// a job that asks for nothing takes nothing, so the two can share a node.
-std::int64_t num_fitting_tasks(const Nodes &nodes, const Amount *free, std::int64_t node,
-                               const RequestClass &what, std::int64_t most = kMany);
+inline std::int64_t num_fitting_tasks(const Nodes &nodes, const Amount *free, std::int64_t node,
+                                      const RequestClass &what, std::int64_t most = kMany) {
+    if (!nodes.is_eligible(what, node))
+        return 0;
+    const bool exclusive = what.is_exclusive();
+    const Amount *capacity = nodes.capacity_of(node);
+    std::int64_t fitting = most;
+    for (int r = 0; r < nodes.num_resources; ++r) {
+        if (exclusive && free[r] != capacity[r])
+            return 0;
+        const Amount left = free[r] - what.per_node(r);
+        if (left < 0)
+            return 0;
+        const Amount need = what.task(r);
+        if (need == 1)
+            fitting = std::min(fitting, left);
+        // Dividing is slow, and there is plenty of most resources; the product must not overflow.
+        else if (need > 1 && (fitting >= kFactor || need * fitting > left))
+            fitting = std::min(fitting, left / need);
+        if (fitting == 0)
+            return 0;
+    }
+    return fitting;
+}
 
 } // namespace cpsched

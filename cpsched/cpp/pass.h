@@ -68,6 +68,7 @@ struct PassContext {
         std::vector<Amount> free;
         Pieces pieces;
         Placement placement;
+        NodeCounts behind;
     };
     Scratch scratch = {};
 

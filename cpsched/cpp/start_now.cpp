@@ -24,31 +24,12 @@ void append(Placement &placement, std::int64_t node, std::int64_t tasks) {
     placement.push_back({node, 1, tasks});
 }
 
-/// Nodes that are not passed yet, counted by how many tasks of a job they hold.
+/// Place a job on nodes in their order; says whether it fits so.
 ///
 /// A job that may not have as many nodes as it likes passes over a node if with it the best of
-/// those behind could not hold the rest.
-class NodesBehind {
-  public:
-    explicit NodesBehind(const FreeNodes::NodeCounts &counts) : counts_(counts) {}
-
-    void pass_node(std::int64_t fitting) {
-        --counts_[static_cast<std::size_t>(fitting)];
-        while (most_ > 0 && counts_[static_cast<std::size_t>(most_)] == 0)
-            --most_;
-    }
-    bool hold(std::int64_t num_nodes, std::int64_t tasks) const {
-        return tasks <= 0 || best_nodes_hold(counts_, most_, num_nodes, tasks);
-    }
-
-  private:
-    FreeNodes::NodeCounts counts_;
-    std::int64_t most_ = FreeNodes::kMostCounted;
-};
-
-/// Place a job on nodes in their order; says whether it fits so.
-bool fill_first_nodes(const FreeNodes &free, const Request &request,
-                      std::optional<NodesBehind> &behind, Placement &placement) {
+/// those behind (nullptr: any number) could not hold the rest.
+bool fill_first_nodes(const FreeNodes &free, const Request &request, NodeCounts *behind,
+                      Placement &placement) {
     const Nodes &nodes = free.nodes();
     std::int64_t left = request.tasks;
     std::int64_t used = 0;
@@ -60,8 +41,8 @@ bool fill_first_nodes(const FreeNodes &free, const Request &request,
             // A task is left for each node that the job must have in addition.
             const std::int64_t owed = std::max<std::int64_t>(request.nodes_min - used - 1, 0);
             const std::int64_t tasks = std::min(fitting, left - owed);
-            if (behind) {
-                behind->pass_node(fitting);
+            if (behind != nullptr) {
+                behind->add(fitting, -1);
                 if (!behind->hold(request.nodes_max - used - 1, left - tasks))
                     continue;
             }
@@ -82,11 +63,13 @@ std::optional<bool> place_first_fit(PassContext &context, const Request &request
     if (context.placer.allocator() != Allocator::kFirstFit || what.is_even() ||
         what.is_contiguous() || what.is_confined())
         return std::nullopt;
-    std::optional<NodesBehind> behind;
+    NodeCounts *behind = nullptr;
     if (std::min(request.nodes_max, context.nodes.num_nodes) < request.tasks) {
-        const FreeNodes::NodeCounts *counts = context.free.counts(request.request_id);
-        if (counts != nullptr && counts->back() == 0)
-            behind.emplace(*counts);
+        const NodeCounts *counts = context.free.counts(request.request_id);
+        if (counts != nullptr && !counts->has_many()) {
+            behind = &context.scratch.behind;
+            *behind = *counts;
+        }
     }
     if (fill_first_nodes(context.free, request, behind, context.scratch.placement))
         return true;

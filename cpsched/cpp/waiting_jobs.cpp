@@ -107,8 +107,12 @@ void WaitingJobs::may_start(const Job *jobs, FreeNodes &free, Row from,
         if (!size.is_active)
             continue;
         ++end;
-        const Request request{requests[size.request_id], size.request_id, size.tasks, 1,
-                              size.nodes_min,            size.nodes_max};
+        const Request request{requests[size.request_id],
+                              size.request_id,
+                              size.tasks,
+                              1,
+                              size.nodes_min,
+                              size.nodes_max};
         if (!free.holds_tasks(request))
             short_of = size.request_id;
         else if (free.within_counts(request, free.counts(size.request_id)) &&

@@ -34,8 +34,8 @@ class EasyPass {
     /// Run over a queue, with `backfill` the same rows in the order in which they are backfilled.
     /// The caller has begun a pass (`FreeNodes::begin_pass`).
     void run(Span<const Row> queue, Span<const Row> backfill, EasyRule rule);
-    /// The same of a queue in the order of rows that is all that waits, and may have entries of jobs
-    /// that do not wait any more.
+    /// The same of a queue in the order of rows that is all that waits, and may have entries of
+    /// jobs that do not wait any more.
     ///
     /// `waiting` belongs to that queue. Between passes the caller says what happens apart from new
     /// jobs at the end of the queue, see `forget`.
@@ -93,10 +93,10 @@ class EasyPass {
     Placement placement_;
 
     // In order of submission: what is known for the next pass.
-    Row head_ = -1;                // the first job that does not fit; -1: all are to be tried
-    Row tried_until_ = 0;          // jobs of smaller rows cannot start
-    bool is_reserved_ = false;     // whether `reservation_` is that of `head_`
-    std::size_t num_heads_ = 0;    // the starts of the present pass before the reservation
+    Row head_ = -1;                  // the first job that does not fit; -1: all are to be tried
+    Row tried_until_ = 0;            // jobs of smaller rows cannot start
+    bool is_reserved_ = false;       // whether `reservation_` is that of `head_`
+    std::size_t num_heads_ = 0;      // the starts of the present pass before the reservation
     std::vector<std::size_t> sizes_; // those that may fit now
     std::vector<NextOfSize> next_;   // a heap of the next job of each size
 };

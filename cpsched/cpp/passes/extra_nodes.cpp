@@ -36,12 +36,16 @@ void ExtraNodes::follow(const Ranges &ranges, const Amount *now, const Amount *t
     least_.resize(ranges.count() * width);
     std::fill(total_.begin(), total_.end(), 0);
     std::fill(largest_.begin(), largest_.end(), 0);
-    for (std::size_t at = 0; at < least_.size(); ++at) {
-        const Amount least = std::min(now[at], then[at]);
-        least_[at] = least;
-        if (context_.free.are_summed())
-            total_[at % width] += least * ranges.size[at / width];
-        largest_[at % width] = std::max(largest_[at % width], least);
+    const bool are_summed = context_.free.are_summed();
+    std::size_t at = 0;
+    for (std::size_t range = 0; range < ranges.count(); ++range) {
+        for (std::size_t r = 0; r < width; ++r, ++at) {
+            const Amount least = std::min(now[at], then[at]);
+            least_[at] = least;
+            if (are_summed)
+                total_[r] += least * ranges.size[range];
+            largest_[r] = std::max(largest_[r], least);
+        }
     }
 }
 
@@ -102,7 +106,7 @@ void ExtraNodes::count(const Request &request, bool with_counts, Fit &fit) const
     fit.tasks = 0;
     fit.has_counts = with_counts;
     if (with_counts)
-        fit.counts.fill(0);
+        fit.counts.clear();
     for (const std::int64_t range : ranges_->in_order) {
         const auto at = static_cast<std::size_t>(range);
         const std::int64_t size = ranges_->size[at];
@@ -111,7 +115,7 @@ void ExtraNodes::count(const Request &request, bool with_counts, Fit &fit) const
                               ranges_->first[at], request.what);
         fit.tasks += tasks * size;
         if (with_counts)
-            fit.counts[static_cast<std::size_t>(std::min(tasks, FreeNodes::kMostCounted))] += size;
+            fit.counts.add(tasks, size);
     }
 }
 

@@ -36,7 +36,7 @@ class ExtraNodes {
         std::int64_t version = -1; // of `least_`
         std::int64_t tasks = 0;
         bool has_counts = false;
-        FreeNodes::NodeCounts counts = {};
+        NodeCounts counts = {};
     };
     static constexpr std::size_t kMostUnfitting = 8;
 
