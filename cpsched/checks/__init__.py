@@ -32,7 +32,6 @@ from cpsched.engine.cluster import Cluster
 from cpsched.errors import DispatchError
 from cpsched.forecast.context import DecisionContext
 from cpsched.forecast.wait_causes import why_waiting
-from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Decision, Start
 from cpsched.model.schedule import JobOutcome, Leaving
 from cpsched.simulation import checkpoint
@@ -46,6 +45,7 @@ from cpsched.verification import verify
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from cpsched.model.allocation import Allocation
     from cpsched.model.schedule import Schedule
     from cpsched.model.system import System
     from cpsched.model.view import View
@@ -366,7 +366,7 @@ def _shown(view: View) -> dict[str, Any]:
         "job table": store.columns[: store.size].copy(),
         "requests": store.shapes.copy(),
         "labels": np.array([label for known in store.labels.values() for label in known]),
-        **{name: getattr(view.running.arena, name).copy() for name in Allocation._fields},
+        **{f"allocation {k}": part.copy() for k, part in enumerate(view.running.arena.arrays)},
         "capacity": view.system.capacity.copy(),
     }
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.cp.solve import Candidate
-from cpsched.model import columns as c
 
 if TYPE_CHECKING:
     from cpsched.dispatch.allocators import Allocator
@@ -43,17 +42,15 @@ class Timeline:
     @classmethod
     def of(cls, view: View, allocator: Allocator) -> Timeline:
         """Return the timeline of a view; overdue jobs end in the next second."""
-        running, columns = view.running, view.waiting.store.columns
-        rows, arena = running.rows, running.arena
+        running = view.running
         end = np.maximum(running.expected_end - view.now, 1)
         times, segment = np.unique(np.append(end, 0), return_inverse=True)
         levels = np.zeros((len(times), *view.free.shape), dtype=np.int64)
         # Nodes that others overdraw have nothing to give.
         levels[0] = np.maximum(view.free, 0)
-        for job, at in zip(rows.tolist(), segment.tolist(), strict=False):
-            first = columns.item(job, c.ALLOC_FIRST)
-            nodes_of_job = slice(first, first + columns.item(job, c.ALLOC_COUNT))
-            levels[at, arena.node[nodes_of_job]] += arena.amount[nodes_of_job]
+        for position, at in enumerate(segment[: len(running)].tolist()):
+            held = running.allocation(position)
+            levels[at, held.node] += held.amount
         return cls(view=view, allocator=allocator, times=times, levels=np.cumsum(levels, axis=0))
 
     def until(self, last: int) -> Timeline:

@@ -17,40 +17,37 @@ void mark_ends(RangeStarts &begins, std::int64_t first, std::int64_t end) {
         begins.begin_at(end);
 }
 
-/// Mark where what a running job holds begins and ends.
-void mark_allocation(RangeStarts &begins, const Job &job, const Snapshot &now, int num_resources) {
-    const std::int64_t end = job.alloc_first + job.alloc_count;
-    const auto amount = [&](std::int64_t at) { return now.allocated_amount + at * num_resources; };
-    std::int64_t first = job.alloc_first;
-    for (std::int64_t at = job.alloc_first; at < end; ++at) {
-        const bool is_last = at + 1 == end ||
-                             now.allocated_node[at + 1] != now.allocated_node[at] + 1 ||
-                             !std::equal(amount(at), amount(at) + num_resources, amount(at + 1));
-        if (is_last) {
-            mark_ends(begins, now.allocated_node[first], now.allocated_node[at] + 1);
-            first = at + 1;
-        }
-    }
-}
-
 } // namespace
 
-void mark_allocations(RangeStarts &begins, const Snapshot &now, std::size_t num_running,
-                      int num_resources) {
-    for (const Row row : now.running.part(0, num_running))
-        mark_allocation(begins, now.jobs[row], now, num_resources);
+void mark_allocations(RangeStarts &begins, const Snapshot &now, std::size_t num_running) {
+    for (const Row row : now.running.part(0, num_running)) {
+        const Job &job = now.jobs[row];
+        for (std::int64_t k = job.alloc_first; k < job.alloc_first + job.alloc_count; ++k)
+            mark_ends(begins, now.held_first[k], now.held_first[k] + now.held_nodes[k]);
+    }
 }
 
 void Availability::begin(const FreeNodes &free, const Snapshot &now, std::size_t num_running,
                          const Starts &starts) {
     RangeStarts begins = free.range_starts();
-    mark_allocations(begins, now, num_running, nodes_.num_resources);
+    mark_allocations(begins, now, num_running);
     for (const NodeSpan &span : starts.spans)
         mark_ends(begins, span.first, span.first + span.count);
-    begin_on_ranges(now.now, free.of(0), begins);
+    const RangeStarts &ranges = free.range_starts();
+    std::int64_t range = 0;
+    begin_with(now.now, begins, [&](std::int64_t node) {
+        if (ranges.begins_at(node))
+            range = node;
+        return free.of_range(range);
+    });
 }
 
 void Availability::begin_on_ranges(Time now, const Amount *free, const RangeStarts &begins) {
+    begin_with(now, begins, [&](std::int64_t node) { return free + node * nodes_.num_resources; });
+}
+
+template <class Free>
+void Availability::begin_with(Time now, const RangeStarts &begins, const Free &free_of) {
     clear(begins.count() + kSpareRanges);
     const int num_resources = nodes_.num_resources;
     range_at_.resize(nodes_.num_nodes);
@@ -66,8 +63,9 @@ void Availability::begin_on_ranges(Time now, const Amount *free, const RangeStar
         ranges_.first.push_back(node);
         ranges_.size.push_back(size);
         ranges_.in_order.push_back(range);
+        const Amount *free = free_of(node);
         for (int r = 0; r < num_resources; ++r) {
-            const Amount left = free[node * num_resources + r];
+            const Amount left = free[r];
             *level = left;
             ++level;
             total[r] += size * left;
@@ -153,42 +151,24 @@ std::size_t Availability::append(Time time) {
     return row;
 }
 
-std::int64_t Availability::range_beginning_at(std::int64_t node) const {
-    const std::int64_t range = range_at_[node];
-    const auto count = static_cast<std::int64_t>(ranges_.count());
-    return range < count && ranges_.first[range] == node ? range : -1;
-}
-
 void Availability::give_back(std::size_t row, const Job &job, const Snapshot &now) {
-    const int num_resources = nodes_.num_resources;
-    for (std::int64_t at = job.alloc_first; at < job.alloc_first + job.alloc_count; ++at) {
-        const std::int64_t range = range_beginning_at(now.allocated_node[at]);
-        if (range < 0)
-            continue;
-        const std::int64_t size = ranges_.size[range];
-        for (int r = 0; r < num_resources; ++r) {
-            const Amount amount = now.allocated_amount[at * num_resources + r];
-            level(row)[range * num_resources + r] += amount;
-            totals_[row][r] += amount * size;
-        }
+    for (std::int64_t k = job.alloc_first; k < job.alloc_first + job.alloc_count; ++k) {
+        const Amount *amount = now.held_amount + k * nodes_.num_resources;
+        for_ranges_of(now.held_first[k], now.held_nodes[k], [&](std::int64_t range) {
+            for (int r = 0; r < nodes_.num_resources; ++r)
+                add(row, range, r, amount[r]);
+        });
     }
 }
 
 void Availability::give_back(std::size_t row, const RequestClass &what,
                              Span<const NodeSpan> spans) {
-    const int num_resources = nodes_.num_resources;
     for (const NodeSpan &span : spans) {
-        for (std::int64_t node = span.first; node < span.first + span.count;) {
-            const std::int64_t range = range_beginning_at(node);
-            assert(range >= 0);
-            const std::int64_t size = ranges_.size[range];
-            for (int r = 0; r < num_resources; ++r) {
-                const Amount amount = what.amount_on(nodes_.capacity_of(node)[r], span.tasks, r);
-                level(row)[range * num_resources + r] += amount;
-                totals_[row][r] += amount * size;
-            }
-            node += size;
-        }
+        for_ranges_of(span.first, span.count, [&](std::int64_t range) {
+            const Amount *capacity = nodes_.capacity_of(ranges_.first[range]);
+            for (int r = 0; r < nodes_.num_resources; ++r)
+                add(row, range, r, what.amount_on(capacity[r], span.tasks, r));
+        });
     }
 }
 

@@ -35,8 +35,15 @@ class Availability {
     const std::vector<Time> &times() const { return times_; }
     std::size_t row(std::size_t segment) const { return rows_[segment]; }
     const Ranges &ranges() const { return ranges_; }
-    /// The range that begins at a node, -1 if none does.
-    std::int64_t range_beginning_at(std::int64_t node) const;
+    /// Call with each range of the nodes from one on; these are whole ranges.
+    template <class Function>
+    void for_ranges_of(std::int64_t first, std::int64_t num_nodes, const Function &function) const {
+        for (std::int64_t node = first; node < first + num_nodes;) {
+            const std::int64_t range = range_at_[node];
+            function(range);
+            node += ranges_.size[range];
+        }
+    }
     /// What each node of each range has in a row, shape (G, R); until the next segment or split.
     const Amount *level(std::size_t row) const { return levels_.data() + row * stride_; }
     Amount *level(std::size_t row) { return levels_.data() + row * stride_; }
@@ -84,6 +91,12 @@ class Availability {
         std::int64_t source;
     };
 
+    template <class Free>
+    void begin_with(Time now, const RangeStarts &begins, const Free &free_of);
+    void add(std::size_t row, std::int64_t range, int resource, Amount more) {
+        level(row)[range * nodes_.num_resources + resource] += more;
+        totals_[row][resource] += more * ranges_.size[range];
+    }
     std::size_t width_of_rows() const { return nodes_.num_resources; }
     /// Forget all segments; rows have space for so many ranges.
     void clear(std::size_t max_ranges);
@@ -124,9 +137,6 @@ class Availability {
 };
 
 /// Let ranges begin where what the first `num_running` running jobs hold begins and ends.
-///
-/// Neighbours stay together where a job has the same of both, next to each other in its allocation.
-void mark_allocations(RangeStarts &begins, const Snapshot &now, std::size_t num_running,
-                      int num_resources);
+void mark_allocations(RangeStarts &begins, const Snapshot &now, std::size_t num_running);
 
 } // namespace cpsched

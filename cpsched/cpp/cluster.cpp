@@ -10,6 +10,8 @@ namespace {
 constexpr std::int64_t kMillion = 1000000;
 /// Products of two numbers of tasks and a million exceed 64 bits.
 __extension__ using Wide = __int128;
+/// So many changes of what is free are noted one by one.
+constexpr std::size_t kMostChanges = 256;
 /// An allocation table of so many entries is not worth compacting.
 constexpr std::int64_t kSmallTable = 8192;
 
@@ -49,9 +51,11 @@ Time seconds_on(std::int64_t tasks, Time seconds, std::int64_t preferred, std::i
 
 Cluster::Cluster(std::int64_t num_nodes, int num_resources, std::vector<Amount> capacity)
     : num_nodes_(num_nodes), num_resources_(num_resources), capacity_(std::move(capacity)),
-      free_(capacity_.size()), queue_(256), running_(256), node_(kSmallTable), tasks_(kSmallTable),
-      amount_(at(kSmallTable * num_resources)) {
-    std::copy(capacity_.begin(), capacity_.end(), free_.data());
+      free_(num_resources, capacity_.data(), single_range(num_nodes)), alike_(free_.starts()),
+      change_(at(num_resources)), free_by_node_(capacity_.size()), queue_(256), running_(256),
+      held_first_(kSmallTable), held_nodes_(kSmallTable), held_tasks_(kSmallTable),
+      held_amount_(at(kSmallTable * num_resources)) {
+    std::copy(capacity_.begin(), capacity_.end(), free_by_node_.data());
 }
 
 // --- the queue -----------------------------------------------------------------------------------
@@ -144,59 +148,92 @@ Row Cluster::oldest(Row size) {
 
 // --- running jobs --------------------------------------------------------------------------------
 
-Refusal Cluster::check(const Job &job, const AllocationArrays &given) const {
-    const RequestClass what = requests_[job.request_id];
-    const std::uint8_t *allowed = eligible_ + what.eligible_class() * num_nodes_;
+Refusal Cluster::check(const Job &job, const AllocationRanges &given) const {
     std::int64_t total = 0;
+    std::int64_t num_nodes = 0;
     for (std::int64_t k = 0; k < given.count; ++k) {
-        const std::int64_t node = given.node[k];
-        const std::int64_t tasks = given.tasks[k];
-        if (node < 0 || node >= num_nodes_ || (k > 0 && node <= given.node[k - 1]))
-            return {Fault::kNode, k};
-        // No more than the job has, so that neither their sum nor a product overflows.
-        if (tasks < 1 || tasks > job.tasks_max)
-            return {Fault::kTasks, k + 1};
-        if (!allowed[node])
-            return {Fault::kEligible, k};
-        if (what.is_even() && tasks != given.tasks[0])
-            return {Fault::kSplit, k};
-        if (what.is_contiguous() && k > 0 && node != given.node[k - 1] + 1)
-            return {Fault::kGap, k};
-        for (int r = 0; r < num_resources_; ++r) {
-            const Amount capacity = capacity_[at(node * num_resources_ + r)];
-            const Amount needed = tasks * what.task(r) + what.per_node(r);
-            const Amount least = what.is_exclusive() ? capacity : needed;
-            // A range: on each node more than the fewest, up to the most it can use.
-            const Amount more = what.is_exclusive()
-                                    ? 0
-                                    : std::max<Amount>(what.per_node_max(r) - what.per_node(r), 0);
-            const Amount amount = given.amount[k * num_resources_ + r];
-            if (amount < least || amount > least + more)
-                return {Fault::kAmount, k, r};
-            // A job alone on its nodes takes all of them; its tasks must fit in them too.
-            if (amount > free_[at(node * num_resources_ + r)] || needed > capacity)
-                return {Fault::kFree, k, r};
+        Refusal refusal = check_range(job, given, k);
+        if (refusal.fault != Fault::kNone) {
+            refusal.position += num_nodes;
+            return refusal;
         }
-        total += tasks;
+        num_nodes += given.num_nodes[k];
+        total += given.tasks[k] * given.num_nodes[k];
     }
     if (total < job.tasks_min || total > job.tasks_max)
         return {Fault::kTasks, 0};
-    if (given.count < job.nodes_min || given.count > job.nodes_max)
+    if (num_nodes < job.nodes_min || num_nodes > job.nodes_max)
         return {Fault::kBounds, 0};
     return {};
 }
 
-Refusal Cluster::take(Row row, const AllocationArrays &given, Time now) {
+/// Check one range; the position is that within the range.
+Refusal Cluster::check_range(const Job &job, const AllocationRanges &given, std::int64_t k) const {
+    const RequestClass what = requests_[job.request_id];
+    const std::uint8_t *allowed = eligible_ + what.eligible_class() * num_nodes_;
+    const std::int64_t first = given.first[k];
+    const std::int64_t end = first + given.num_nodes[k];
+    const std::int64_t behind = k > 0 ? given.first[k - 1] + given.num_nodes[k - 1] : 0;
+    const std::int64_t tasks = given.tasks[k];
+    if (first < behind)
+        return {Fault::kNode, 0};
+    std::int64_t last = first; // behind the nodes that are checked
+    for (std::int64_t node = first; node < end; node = last) {
+        if (node >= num_nodes_)
+            return {Fault::kNode, node - first};
+        // No more than the job has, so that neither their sum nor a product overflows.
+        if (tasks < 1 || tasks > job.tasks_max)
+            return {Fault::kTasks, node - first + 1};
+        if (!allowed[node])
+            return {Fault::kEligible, node - first};
+        if (what.is_even() && tasks != given.tasks[0])
+            return {Fault::kSplit, node - first};
+        if (what.is_contiguous() && k > 0 && first != behind)
+            return {Fault::kGap, node - first};
+        Refusal refusal = check_alike(job, node, tasks, given.amount + k * num_resources_);
+        if (refusal.fault != Fault::kNone) {
+            refusal.position = node - first;
+            return refusal;
+        }
+        // Neighbours that are alike need no check but whether the job may use them.
+        last = std::min({end, alike_.end_of(node), free_.starts().end_of(node)});
+        const void *other = std::memchr(allowed + node, 0, at(last - node));
+        if (other != nullptr)
+            last = static_cast<const std::uint8_t *>(other) - allowed;
+    }
+    return {};
+}
+
+/// Check what a job takes of one node.
+Refusal Cluster::check_alike(const Job &job, std::int64_t node, std::int64_t tasks,
+                             const Amount *amount) const {
+    const RequestClass what = requests_[job.request_id];
+    const Amount *left = free_.of(node);
+    for (int r = 0; r < num_resources_; ++r) {
+        const Amount capacity = capacity_[at(node * num_resources_ + r)];
+        const Amount needed = tasks * what.task(r) + what.per_node(r);
+        const Amount least = what.is_exclusive() ? capacity : needed;
+        // A range: on each node more than the fewest, up to the most it can use.
+        const Amount more =
+            what.is_exclusive() ? 0 : std::max<Amount>(what.per_node_max(r) - what.per_node(r), 0);
+        if (amount[r] < least || amount[r] > least + more)
+            return {Fault::kAmount, 0, r};
+        // A job alone on its nodes takes all of them; its tasks must fit in them too.
+        if (amount[r] > left[r] || needed > capacity)
+            return {Fault::kFree, 0, r};
+    }
+    return {};
+}
+
+Refusal Cluster::take(Row row, const AllocationRanges &given, Time now) {
     Job &job = jobs_[row];
     const Refusal refusal = check(job, given);
     if (refusal.fault != Fault::kNone)
         return refusal;
     std::int64_t total = 0;
     for (std::int64_t k = 0; k < given.count; ++k) {
-        Amount *left = free_.data() + given.node[k] * num_resources_;
-        for (int r = 0; r < num_resources_; ++r)
-            left[r] -= given.amount[k * num_resources_ + r];
-        total += given.tasks[k];
+        change_free(given.first[k], given.num_nodes[k], given.amount + k * num_resources_, -1);
+        total += given.tasks[k] * given.num_nodes[k];
     }
     job.alloc_first = allocated_end_;
     job.alloc_count = given.count;
@@ -213,90 +250,135 @@ Refusal Cluster::take(Row row, const AllocationArrays &given, Time now) {
     return refusal;
 }
 
-Refusal Cluster::start(Row row, const AllocationArrays &allocation, Time now) {
+Refusal Cluster::start(Row row, const AllocationRanges &allocation, Time now) {
     const std::int64_t first = reserve_allocation(allocation.count);
     const Refusal refusal = take(row, allocation, now);
-    if (refusal.fault == Fault::kNone) {
-        std::copy_n(allocation.node, allocation.count, node_.data() + first);
-        std::copy_n(allocation.tasks, allocation.count, tasks_.data() + first);
-        std::copy_n(allocation.amount, allocation.count * num_resources_,
-                    amount_.data() + first * num_resources_);
-    }
+    if (refusal.fault == Fault::kNone)
+        for (std::int64_t k = 0; k < allocation.count; ++k)
+            hold(first + k, allocation.first[k], allocation.num_nodes[k], allocation.tasks[k],
+                 allocation.amount + k * num_resources_);
     return refusal;
 }
 
 Refusal Cluster::start(Row row, Span<const NodeSpan> placement, Time now) {
+    const RequestClass what = requests_[jobs_[row].request_id];
+    // A job alone on its nodes takes all of them, and a span may reach over unlike nodes.
+    const auto end_of_range = [&](std::int64_t node, std::int64_t end) {
+        return what.is_exclusive() ? std::min(alike_.end_of(node), end) : end;
+    };
     std::int64_t count = 0;
     for (const NodeSpan &span : placement)
-        count += span.count;
+        for (std::int64_t node = span.first; node < span.first + span.count; ++count)
+            node = end_of_range(node, span.first + span.count);
     const std::int64_t first = reserve_allocation(count);
-    const RequestClass what = requests_[jobs_[row].request_id];
     std::int64_t k = first;
     for (const NodeSpan &span : placement) {
-        for (std::int64_t node = span.first; node < span.first + span.count; ++node, ++k) {
-            node_[at(k)] = node;
-            tasks_[at(k)] = span.tasks;
+        const std::int64_t end = span.first + span.count;
+        for (std::int64_t node = span.first; node < end; ++k) {
+            const std::int64_t behind = end_of_range(node, end);
             for (int r = 0; r < num_resources_; ++r)
-                amount_[at(k * num_resources_ + r)] =
+                change_[at(r)] =
                     what.amount_on(capacity_[at(node * num_resources_ + r)], span.tasks, r);
+            hold(k, node, behind - node, span.tasks, change_.data());
+            node = behind;
         }
     }
     return take(row,
-                {node_.data() + first, tasks_.data() + first,
-                 amount_.data() + first * num_resources_, count},
+                {held_first_.data() + first, held_nodes_.data() + first, held_tasks_.data() + first,
+                 held_amount_.data() + first * num_resources_, count},
                 now);
 }
 
+void Cluster::hold(std::int64_t k, std::int64_t first, std::int64_t num_nodes, std::int64_t tasks,
+                   const Amount *amount) {
+    held_first_[at(k)] = first;
+    held_nodes_[at(k)] = num_nodes;
+    held_tasks_[at(k)] = tasks;
+    std::copy_n(amount, num_resources_, held_amount_.data() + k * num_resources_);
+}
+
 std::int64_t Cluster::reserve_allocation(std::int64_t count) {
-    const std::int64_t size = static_cast<std::int64_t>(node_.size());
+    const std::int64_t size = static_cast<std::int64_t>(held_first_.size());
     if (allocated_end_ + count > size && allocated_end_ > 2 * num_allocated_)
         compact_allocations();
     const std::size_t needed = at(allocated_end_ + count);
-    node_.reserve(needed, at(allocated_end_));
-    tasks_.reserve(needed, at(allocated_end_));
-    amount_.reserve(node_.size() * at(num_resources_), at(allocated_end_ * num_resources_));
+    for (SharedArray<std::int64_t> *held : {&held_first_, &held_nodes_, &held_tasks_})
+        held->reserve(needed, at(allocated_end_));
+    held_amount_.reserve(held_first_.size() * at(num_resources_),
+                         at(allocated_end_ * num_resources_));
     return allocated_end_;
 }
 
 void Cluster::compact_allocations() {
     // Who looks at the present allocations keeps them.
-    const SharedArray<std::int64_t> node = node_;
-    const SharedArray<std::int64_t> tasks = tasks_;
-    const SharedArray<Amount> amount = amount_;
-    node_ = SharedArray<std::int64_t>(node.size());
-    tasks_ = SharedArray<std::int64_t>(tasks.size());
-    amount_ = SharedArray<Amount>(amount.size());
+    const SharedArray<std::int64_t> first = held_first_;
+    const SharedArray<std::int64_t> num_nodes = held_nodes_;
+    const SharedArray<std::int64_t> tasks = held_tasks_;
+    const SharedArray<Amount> amount = held_amount_;
+    held_first_ = SharedArray<std::int64_t>(first.size());
+    held_nodes_ = SharedArray<std::int64_t>(first.size());
+    held_tasks_ = SharedArray<std::int64_t>(first.size());
+    held_amount_ = SharedArray<Amount>(amount.size());
     std::int64_t end = 0;
     for (const Row row : running()) {
         Job &job = jobs_[row];
-        std::copy_n(node.data() + job.alloc_first, job.alloc_count, node_.data() + end);
-        std::copy_n(tasks.data() + job.alloc_first, job.alloc_count, tasks_.data() + end);
-        std::copy_n(amount.data() + job.alloc_first * num_resources_,
-                    job.alloc_count * num_resources_, amount_.data() + end * num_resources_);
-        job.alloc_first = end;
-        end += job.alloc_count;
+        for (std::int64_t k = job.alloc_first; k < job.alloc_first + job.alloc_count; ++k, ++end)
+            hold(end, first[at(k)], num_nodes[at(k)], tasks[at(k)],
+                 amount.data() + k * num_resources_);
+        job.alloc_first = end - job.alloc_count;
     }
     allocated_end_ = num_allocated_ = end;
 }
 
-AllocationArrays Cluster::allocation(Row row) const {
+AllocationRanges Cluster::allocation(Row row) const {
     const Job &job = jobs_[row];
-    return {node_.data() + job.alloc_first, tasks_.data() + job.alloc_first,
-            amount_.data() + job.alloc_first * num_resources_, job.alloc_count};
+    return {held_first_.data() + job.alloc_first, held_nodes_.data() + job.alloc_first,
+            held_tasks_.data() + job.alloc_first,
+            held_amount_.data() + job.alloc_first * num_resources_, job.alloc_count};
 }
 
-Refusal Cluster::resize(Row row, const AllocationArrays &allocation, Time now) {
+void Cluster::change_free(std::int64_t first, std::int64_t num_nodes, const Amount *amount,
+                          int sign) {
+    const std::int64_t end = first + num_nodes;
+    for (int r = 0; r < num_resources_; ++r)
+        change_[at(r)] = sign * amount[r];
+    free_.split(first, end);
+    for (std::int64_t node = first; node < end; node = free_.starts().end_of(node))
+        free_.add_to_range(node, change_.data());
+    free_.join(first, end, alike_);
+    if (changed_.size() < kMostChanges)
+        changed_.emplace_back(first, end);
+}
+
+const SharedArray<Amount> &Cluster::free_array() {
+    if (changed_.size() == kMostChanges)
+        changed_.assign(1, {0, num_nodes_});
+    for (const auto &[first, end] : changed_) {
+        for (std::int64_t node = first; node < end;) {
+            const std::int64_t behind = std::min(free_.starts().end_of(node), end);
+            const Amount *left = free_.of(node);
+            for (; node < behind; ++node)
+                std::copy_n(left, num_resources_, free_by_node_.data() + node * num_resources_);
+        }
+    }
+    changed_.clear();
+    return free_by_node_;
+}
+
+Refusal Cluster::resize(Row row, const AllocationRanges &allocation, Time now) {
     Job &job = jobs_[row];
     const Job before = job;
-    const AllocationArrays held = this->allocation(row);
-    const std::vector<std::int64_t> node(held.node, held.node + held.count);
+    const AllocationRanges held = this->allocation(row);
+    const std::vector<std::int64_t> first(held.first, held.first + held.count);
+    const std::vector<std::int64_t> num_nodes(held.num_nodes, held.num_nodes + held.count);
     const std::vector<std::int64_t> tasks(held.tasks, held.tasks + held.count);
     const std::vector<Amount> amount(held.amount, held.amount + held.count * num_resources_);
     const std::int64_t speed = parts_per_second(job.held_tasks, job.tasks, job.serial);
     undo_start(row);
     const Refusal refusal = start(row, allocation, now);
     if (refusal.fault != Fault::kNone) {
-        start(row, {node.data(), tasks.data(), amount.data(), held.count}, before.since);
+        start(row, {first.data(), num_nodes.data(), tasks.data(), amount.data(), held.count},
+              before.since);
         job.start = before.start;
         expect_end(row, before.expected_end);
         return refusal;
@@ -316,12 +398,9 @@ void Cluster::undo_start(Row row) {
 
 void Cluster::leave(Row row) {
     Job &job = jobs_[row];
-    const AllocationArrays held = allocation(row);
-    for (std::int64_t k = 0; k < held.count; ++k) {
-        Amount *left = free_.data() + held.node[k] * num_resources_;
-        for (int r = 0; r < num_resources_; ++r)
-            left[r] += held.amount[k * num_resources_ + r];
-    }
+    const AllocationRanges held = allocation(row);
+    for (std::int64_t k = 0; k < held.count; ++k)
+        change_free(held.first[k], held.num_nodes[k], held.amount + k * num_resources_, 1);
     leave_running(row);
     job.state = kEnded;
     num_allocated_ -= job.alloc_count;
@@ -445,8 +524,7 @@ void Cluster::set_down(const std::vector<std::int64_t> &nodes) {
             ++known;
             continue;
         }
-        for (int r = 0; r < num_resources_; ++r)
-            free_[at(known->first * num_resources_ + r)] += known->second[at(r)];
+        change_free(known->first, 1, known->second.data(), 1);
         known = down_.erase(known);
     }
     hide_down();
@@ -454,11 +532,10 @@ void Cluster::set_down(const std::vector<std::int64_t> &nodes) {
 
 void Cluster::hide_down() {
     for (auto &[node, hidden] : down_) {
-        Amount *left = free_.data() + node * num_resources_;
-        for (int r = 0; r < num_resources_; ++r) {
-            hidden[at(r)] += left[r];
-            left[r] = 0;
-        }
+        const std::vector<Amount> left(free_.of(node), free_.of(node) + num_resources_);
+        for (int r = 0; r < num_resources_; ++r)
+            hidden[at(r)] += left[at(r)];
+        change_free(node, 1, left.data(), -1);
     }
 }
 

@@ -10,6 +10,7 @@
 #include "job.h"
 #include "nodes.h"
 #include "pass.h"
+#include "ranged_amounts.h"
 #include "shared_array.h"
 
 #include <map>
@@ -32,24 +33,28 @@ enum class Fault : std::int64_t {
     kShape,    // arrays that do not belong together
 };
 
-/// A refused start; position (a place in the allocation) and resource where they matter.
+/// A refused start; position (the place of a node in the allocation) and resource where they
+/// matter.
 struct Refusal {
     Fault fault = Fault::kNone;
     std::int64_t position = 0;
     int resource = 0;
 };
 
-/// The nodes of one job: K nodes with so many tasks on each, and amounts of shape (K, R).
-struct AllocationArrays {
-    const std::int64_t *node;
+/// The nodes of one job as K contiguous ranges, with as many tasks and as much of each resource on
+/// every node of a range; amounts have the shape (K, R).
+struct AllocationRanges {
+    const std::int64_t *first;
+    const std::int64_t *num_nodes;
     const std::int64_t *tasks;
     const Amount *amount;
     std::int64_t count;
 };
 
-/// The nodes of all running jobs and what is taken of each, shape (K, R).
+/// The nodes of all running jobs: ranges as above.
 struct AllocationTable {
-    const std::int64_t *node;
+    const std::int64_t *first;
+    const std::int64_t *num_nodes;
     const Amount *amount;
 };
 
@@ -108,14 +113,14 @@ class Cluster {
         return {running_.data(), static_cast<std::size_t>(num_running_)};
     }
     /// Give a waiting job nodes, unless that is refused; then nothing has changed.
-    Refusal start(Row row, const AllocationArrays &allocation, Time now);
+    Refusal start(Row row, const AllocationRanges &allocation, Time now);
     /// The same for a placement, with the amounts that the job asks for.
     Refusal start(Row row, Span<const NodeSpan> placement, Time now);
     /// Give a running job other nodes, which may overlap with what it has, unless that is refused.
     ///
     /// It is expected to end as much later or earlier as its speed changes, and later by its
     /// resize_cost.
-    Refusal resize(Row row, const AllocationArrays &allocation, Time now);
+    Refusal resize(Row row, const AllocationRanges &allocation, Time now);
     /// Undo a start in the same second: the job waits again where it did.
     void undo_start(Row row);
     /// Take a running job off its nodes; it counts as ended until set otherwise.
@@ -127,15 +132,18 @@ class Cluster {
     }
     /// Expect running jobs later whose expected end has passed; never before now + 1.
     void correct_overdue(Correction correction, Time now);
-    /// The nodes of a running job.
-    AllocationArrays allocation(Row row) const;
+    /// The nodes of a running job; until the next start.
+    AllocationRanges allocation(Row row) const;
     /// Those of all running jobs, found by alloc_first and alloc_count of each.
-    AllocationTable allocation_table() const { return {node_.data(), amount_.data()}; }
+    AllocationTable allocation_table() const {
+        return {held_first_.data(), held_nodes_.data(), held_amount_.data()};
+    }
 
     // --- nodes -----------------------------------------------------------------------------------
 
-    /// What each node has left, shape (N, R); nothing on nodes that are down.
-    const Amount *free() const { return free_.data(); }
+    /// What each node has left, shape (N, R); nothing on nodes that are down. Until the next
+    /// change.
+    const Amount *free() { return free_array().data(); }
     const std::vector<Amount> &capacity() const { return capacity_; }
     /// Set which nodes are down; all others are up.
     void set_down(const std::vector<std::int64_t> &nodes);
@@ -189,19 +197,23 @@ class Cluster {
     // --- arrays that others look at
     // ----------------------------------------------------------------
 
-    const SharedArray<Amount> &free_array() const { return free_; }
+    const SharedArray<Amount> &free_array();
     const SharedArray<Row> &running_array() const { return running_; }
     const SharedArray<Row> &queue_array() const { return queue_; }
     std::int64_t queue_first() const { return queue_first_; }
-    const SharedArray<std::int64_t> &node_array() const { return node_; }
-    const SharedArray<std::int64_t> &tasks_array() const { return tasks_; }
-    const SharedArray<Amount> &amount_array() const { return amount_; }
+    const SharedArray<std::int64_t> &held_first_array() const { return held_first_; }
+    const SharedArray<std::int64_t> &held_nodes_array() const { return held_nodes_; }
+    const SharedArray<std::int64_t> &held_tasks_array() const { return held_tasks_; }
+    const SharedArray<Amount> &held_amount_array() const { return held_amount_; }
     /// The first row of a job that waits or runs, `size` where none does.
     Row oldest(Row size);
 
   private:
-    Refusal check(const Job &job, const AllocationArrays &allocation) const;
-    Refusal take(Row row, const AllocationArrays &allocation, Time now);
+    Refusal check(const Job &job, const AllocationRanges &allocation) const;
+    Refusal check_range(const Job &job, const AllocationRanges &allocation, std::int64_t k) const;
+    Refusal check_alike(const Job &job, std::int64_t first, std::int64_t tasks,
+                        const Amount *amount) const;
+    Refusal take(Row row, const AllocationRanges &allocation, Time now);
     std::int64_t reserve_allocation(std::int64_t count);
     void enter_running(Row row, Time end);
     void leave_running(Row row);
@@ -209,6 +221,10 @@ class Cluster {
     void leave_front();
     void compact_queue();
     void compact_allocations();
+    void hold(std::int64_t k, std::int64_t first, std::int64_t num_nodes, std::int64_t tasks,
+              const Amount *amount);
+    /// Add amounts to what is free on nodes, or with -1 take them off.
+    void change_free(std::int64_t first, std::int64_t num_nodes, const Amount *amount, int sign);
     void hide_down();
 
     std::int64_t num_nodes_;
@@ -219,7 +235,12 @@ class Cluster {
     const std::uint8_t *eligible_ = nullptr;
     std::int64_t num_classes_ = 0;
 
-    SharedArray<Amount> free_;
+    RangedAmounts free_;
+    RangeStarts alike_; // ranges of nodes of equal capacity
+    std::vector<Amount> change_;
+    /// The same by node, and the ranges that have changed since it was last looked at.
+    SharedArray<Amount> free_by_node_;
+    std::vector<std::pair<std::int64_t, std::int64_t>> changed_;
     /// What each node that is down would have free if it were up.
     std::map<std::int64_t, std::vector<Amount>> down_;
 
@@ -232,10 +253,11 @@ class Cluster {
     SharedArray<Row> running_;
     std::int64_t num_running_ = 0;
 
-    /// The allocations of all running jobs, found by alloc_first and alloc_count.
-    SharedArray<std::int64_t> node_;
-    SharedArray<std::int64_t> tasks_;
-    SharedArray<Amount> amount_;
+    /// The allocations of all running jobs, found by alloc_first and alloc_count: ranges of nodes.
+    SharedArray<std::int64_t> held_first_;
+    SharedArray<std::int64_t> held_nodes_;
+    SharedArray<std::int64_t> held_tasks_;
+    SharedArray<Amount> held_amount_;
     std::int64_t allocated_end_ = 0; // behind the last allocation
     std::int64_t num_allocated_ = 0; // of entries that a running job holds
 };

@@ -63,12 +63,14 @@ bool NodeCounts::hold(std::int64_t num_nodes, std::int64_t tasks) const {
 }
 
 FreeNodes::FreeNodes(const Nodes &nodes)
-    : nodes_(nodes), free_(nodes.capacity, nodes.capacity + nodes.num_nodes * nodes.num_resources),
+    : nodes_(nodes), apart_(nodes.num_nodes),
+      free_(nodes.num_resources, nodes.capacity, single_range(nodes.num_nodes)),
       totals_(static_cast<std::size_t>(nodes.num_resources), 0), summed_(sums_fit(nodes)),
       change_(static_cast<std::size_t>(nodes.num_resources), 0) {
     if (summed_)
-        for (std::size_t at = 0; at < free_.size(); ++at)
-            totals_[at % totals_.size()] += free_[at];
+        for (std::int64_t node = 0; node < nodes.num_nodes; ++node)
+            for (std::size_t r = 0; r < totals_.size(); ++r)
+                totals_[r] += nodes.capacity_of(node)[r];
     masks_changed(true, 0);
     requests_changed();
 }
@@ -89,32 +91,34 @@ void FreeNodes::begin_pass() {
 // --- changes -------------------------------------------------------------------------------------
 
 void FreeNodes::follow(const Amount *free) {
-    const int width = nodes_.num_resources;
-    for (std::int64_t first = first_difference(free, 0); first < nodes_.num_nodes;) {
-        const Amount *now = free + first * width;
-        // What is the same for neighbours is computed once: those equal before and equal now.
-        std::int64_t end = first + 1;
-        while (end < nodes_.num_nodes && !apart_.begins_at(end) &&
-               std::equal(now, now + width, free + end * width) &&
-               std::equal(of(first), of(first) + width, of(end)))
-            ++end;
-        for (int r = 0; r < width; ++r)
-            change_[static_cast<std::size_t>(r)] = now[r] - of(first)[r];
-        add(first, end);
-        first = first_difference(free, end);
+    const auto width = static_cast<std::size_t>(nodes_.num_resources);
+    for (std::int64_t first = 0; first < nodes_.num_nodes;) {
+        const std::int64_t end = range_starts().end_of(first);
+        const Amount *now = free + static_cast<std::size_t>(first) * width;
+        const std::size_t others = static_cast<std::size_t>(end - first - 1) * width;
+        // Every node has as much as the one before it, and the first as much as is known.
+        if (!std::equal(now, now + width, of_range(first)) ||
+            std::memcmp(now, now + width, others * sizeof(Amount)) != 0)
+            follow_range(free, first, end);
+        first = end;
     }
 }
 
-std::int64_t FreeNodes::first_difference(const Amount *free, std::int64_t node) const {
-    constexpr std::size_t kBlock = 64; // amounts compared at once
+void FreeNodes::follow_range(const Amount *free, std::int64_t first, std::int64_t end) {
     const auto width = static_cast<std::size_t>(nodes_.num_resources);
-    std::size_t at = static_cast<std::size_t>(node) * width;
-    while (at + kBlock <= free_.size() &&
-           std::memcmp(free + at, free_.data() + at, kBlock * sizeof(Amount)) == 0)
-        at += kBlock;
-    while (at < free_.size() && free[at] == free_[at])
-        ++at;
-    return at < free_.size() ? static_cast<std::int64_t>(at / width) : nodes_.num_nodes;
+    const std::vector<Amount> before(of_range(first), of_range(first) + width);
+    while (first < end) {
+        const Amount *now = free + static_cast<std::size_t>(first) * width;
+        std::int64_t behind = first + 1;
+        while (behind < end &&
+               std::equal(now, now + width, free + static_cast<std::size_t>(behind) * width))
+            ++behind;
+        for (std::size_t r = 0; r < width; ++r)
+            change_[r] = now[r] - before[r];
+        if (std::any_of(change_.begin(), change_.end(), [](Amount more) { return more != 0; }))
+            add(first, behind);
+        first = behind;
+    }
 }
 
 void FreeNodes::take(const RequestClass &what, const Placement &placement) {
@@ -146,63 +150,45 @@ void FreeNodes::change(const RequestClass &what, const Placement &placement, int
 }
 
 void FreeNodes::add(std::int64_t first, std::int64_t end) {
-    const auto width = static_cast<std::size_t>(nodes_.num_resources);
-    while (first < end) {
-        const std::int64_t last = std::min(ranges_.end_of(first), end);
-        count_fits(first, first - last);
-        if (summed_)
-            for (std::size_t r = 0; r < width; ++r)
-                totals_[r] += change_[r] * (last - first);
-        for (std::int64_t node = first; node < last; ++node)
-            for (std::size_t r = 0; r < width; ++r)
-                free_[static_cast<std::size_t>(node) * width + r] += change_[r];
-        count_fits(first, last - first);
-        mark_ends(first, last);
-        first = last;
+    free_.split(first, end);
+    if (summed_)
+        for (std::size_t r = 0; r < totals_.size(); ++r)
+            totals_[r] += change_[r] * (end - first);
+    for (std::int64_t node = first; node < end;) {
+        const std::int64_t behind = range_starts().end_of(node);
+        count_fits(node, node - behind);
+        free_.add_to_range(node, change_.data());
+        count_fits(node, behind - node);
+        node = behind;
     }
+    free_.join(first, end, apart_);
 }
 
-void FreeNodes::count_fits(std::int64_t node, std::int64_t times) {
+void FreeNodes::count_fits(std::int64_t first, std::int64_t num_nodes) {
     for (const std::int64_t request_id : kept_up_) {
         Fit &fit = fit_of(request_id);
         const std::int64_t tasks =
-            num_fitting_tasks(nodes_, of(node), node, nodes_.requests[request_id]);
-        fit.tasks += times * tasks;
+            num_fitting_tasks(nodes_, of_range(first), first, nodes_.requests[request_id]);
+        fit.tasks += num_nodes * tasks;
         if (fit.counts != kNoCounts)
-            counts_[fit.counts].add(tasks, times);
-    }
-}
-
-bool FreeNodes::is_like_previous(std::int64_t node) const {
-    return !apart_.begins_at(node) &&
-           std::equal(of(node), of(node) + nodes_.num_resources, of(node - 1));
-}
-
-void FreeNodes::mark_ends(std::int64_t first, std::int64_t end) {
-    for (const std::int64_t node : {first, end}) {
-        if (node == 0 || node == nodes_.num_nodes)
-            continue;
-        if (is_like_previous(node))
-            ranges_.join_at(node);
-        else
-            ranges_.begin_at(node);
+            counts_[fit.counts].add(tasks, num_nodes);
     }
 }
 
 void FreeNodes::masks_changed(bool same_fits, std::int64_t num_masks) {
     if (!same_fits)
         forget_fits();
-    apart_ = RangeStarts(nodes_.num_nodes);
-    if (nodes_.num_nodes > 0)
-        apart_.begin_at(0);
+    const auto width = static_cast<std::size_t>(nodes_.num_resources);
+    std::vector<Amount> by_node;
+    by_node.reserve(static_cast<std::size_t>(nodes_.num_nodes) * width);
+    for (std::int64_t node = 0; node < nodes_.num_nodes; ++node)
+        by_node.insert(by_node.end(), free_.of(node), free_.of(node) + width);
+    apart_ = single_range(nodes_.num_nodes);
     for (std::int64_t node = 1; node < nodes_.num_nodes; ++node)
         if (differs_by_nature(nodes_, node))
             apart_.begin_at(node);
     begin_where_masks_differ(nodes_, num_masks, apart_);
-    ranges_ = apart_;
-    for (std::int64_t node = 1; node < nodes_.num_nodes; ++node)
-        if (!is_like_previous(node))
-            ranges_.begin_at(node);
+    free_ = RangedAmounts(nodes_.num_resources, by_node.data(), apart_);
 }
 
 void FreeNodes::requests_changed() {
@@ -252,8 +238,8 @@ void FreeNodes::keep_up(std::int64_t request_id) {
     fit.tasks = 0;
     const RequestClass what = nodes_.requests[request_id];
     for (std::int64_t node = 0; node < nodes_.num_nodes;) {
-        const std::int64_t end = ranges_.end_of(node);
-        const std::int64_t tasks = num_fitting_tasks(nodes_, of(node), node, what);
+        const std::int64_t end = range_starts().end_of(node);
+        const std::int64_t tasks = num_fitting_tasks(nodes_, of_range(node), node, what);
         fit.tasks += tasks * (end - node);
         if (fit.counts != kNoCounts)
             counts_[fit.counts].add(tasks, end - node);
@@ -302,12 +288,12 @@ void FreeNodes::ranges_with_room(const RequestClass &what, Ranges &ranges,
     ranges.clear();
     free.clear();
     for (std::int64_t node = 0; node < nodes_.num_nodes;) {
-        const std::int64_t end = ranges_.end_of(node);
-        if (num_fitting_tasks(nodes_, of(node), node, what, 1) > 0) {
+        const std::int64_t end = range_starts().end_of(node);
+        if (num_fitting_tasks(nodes_, of_range(node), node, what, 1) > 0) {
             ranges.in_order.push_back(static_cast<std::int64_t>(ranges.count()));
             ranges.first.push_back(node);
             ranges.size.push_back(end - node);
-            free.insert(free.end(), of(node), of(node) + nodes_.num_resources);
+            free.insert(free.end(), of_range(node), of_range(node) + nodes_.num_resources);
         }
         node = end;
     }

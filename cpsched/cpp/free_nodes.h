@@ -8,9 +8,9 @@
 // same, only slower.
 #pragma once
 
-#include "node_ranges.h"
 #include "nodes.h"
 #include "placement.h"
+#include "ranged_amounts.h"
 
 #include <array>
 
@@ -57,13 +57,13 @@ class FreeNodes {
     /// Take note of request classes that have come.
     void requests_changed();
 
-    /// What a node has left of each resource.
-    const Amount *of(std::int64_t node) const { return free_.data() + node * nodes_.num_resources; }
+    /// What each node of a range has left of each resource; `first` is the first of them.
+    const Amount *of_range(std::int64_t first) const { return free_.of_range(first); }
     /// What all nodes together have left of each resource, where they are summed.
     const std::vector<Amount> &totals() const { return totals_; }
     /// Whether sums over all nodes stay within 64 bits, so that totals may be trusted.
     bool are_summed() const { return summed_; }
-    const RangeStarts &range_starts() const { return ranges_; }
+    const RangeStarts &range_starts() const { return free_.starts(); }
 
     /// Say whether all nodes together have what the tasks of a job need; `totals` may be others'.
     bool enough_in_all(const std::vector<Amount> &totals, const Request &request) const;
@@ -128,24 +128,19 @@ class FreeNodes {
     /// Begin to keep up how many tasks of a request class fit.
     void keep_up(std::int64_t request_id);
     void drop(Fit &fit);
-    /// Return the first node from one on of which another amount is free; their number for none.
-    std::int64_t first_difference(const Amount *free, std::int64_t node) const;
-    /// Say whether a node is as the one before it, with the same free.
-    bool is_like_previous(std::int64_t node) const;
+    /// Do as `follow` on a range, [first, end).
+    void follow_range(const Amount *free, std::int64_t first, std::int64_t end);
     /// Give back, or with -1 take off, what a placement takes.
     void change(const RequestClass &what, const Placement &placement, int sign);
-    /// Add amounts on the nodes [first, end), which may be of several ranges.
+    /// Add `change_` on the nodes [first, end), which may be of several ranges.
     void add(std::int64_t first, std::int64_t end);
-    /// Count the fits on `times` nodes like one of them anew; negative before a change.
-    void count_fits(std::int64_t node, std::int64_t times);
-    /// Let ranges begin at both ends of equal neighbours where nodes differ there.
-    void mark_ends(std::int64_t first, std::int64_t end);
+    /// Count the fits on so many nodes of a range anew; negative before a change.
+    void count_fits(std::int64_t first, std::int64_t num_nodes);
 
     const Nodes &nodes_;
-    std::vector<Amount> free_;
+    RangeStarts apart_; // nodes that differ whatever is free: by capacity or eligibility
+    RangedAmounts free_;
     std::vector<Amount> totals_;
-    RangeStarts apart_;  // nodes that differ whatever is free: by capacity or eligibility
-    RangeStarts ranges_; // nodes that differ, or have other amounts free
     bool summed_ = true;
     Amount least_task_ = 0; // the least of the first resource that a task of any class needs
     std::int64_t pass_ = 0;

@@ -31,22 +31,16 @@ void PassDispatcher::queue_changed(Cluster & /*cluster*/) {
     state_.classes.clear();
 }
 
-void PassDispatcher::freed(const Cluster &cluster, const AllocationArrays &nodes) {
-    const auto width = static_cast<std::int64_t>(cluster.num_resources());
-    for (std::int64_t first = 0; first < nodes.count;) {
-        const Amount *amount = nodes.amount + first * width;
-        std::int64_t end = first + 1;
-        while (end < nodes.count && nodes.node[end] == nodes.node[end - 1] + 1 &&
-               std::equal(amount, amount + width, nodes.amount + end * width))
-            ++end;
-        state_.free.give_back(nodes.node[first], end - first, amount);
-        first = end;
-    }
+void PassDispatcher::freed(const Cluster &cluster, const AllocationRanges &nodes) {
+    for (std::int64_t k = 0; k < nodes.count; ++k)
+        state_.free.give_back(nodes.first[k], nodes.num_nodes[k],
+                              nodes.amount + k * cluster.num_resources());
 }
 
 PassContext &PassDispatcher::begin(Cluster &cluster, Time now) {
     const AllocationTable table = cluster.allocation_table();
-    state_.context.now = {now, cluster.jobs(), cluster.running(), table.node, table.amount};
+    state_.context.now = {now,         cluster.jobs(),  cluster.running(),
+                          table.first, table.num_nodes, table.amount};
     state_.context.starts.clear();
     state_.free.begin_pass();
     return state_.context;
@@ -81,7 +75,7 @@ void EasyDispatcher::queue_changed(Cluster &cluster) {
     waiting_.clear();
 }
 
-void EasyDispatcher::freed(const Cluster &cluster, const AllocationArrays &nodes) {
+void EasyDispatcher::freed(const Cluster &cluster, const AllocationRanges &nodes) {
     PassDispatcher::freed(cluster, nodes);
     pass_.forget();
 }

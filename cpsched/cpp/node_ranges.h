@@ -9,15 +9,26 @@
 
 namespace cpsched {
 
-/// Where contiguous ranges of nodes begin: a bit for each node. Node 0 always begins one.
+/// Where contiguous ranges of nodes begin: a bit for each node, and one for each 64 of those. Node
+/// 0 always begins one.
 class RangeStarts {
   public:
     explicit RangeStarts(std::int64_t num_nodes = 0)
-        : num_nodes_(num_nodes), words_(static_cast<std::size_t>((num_nodes + 63) / 64), 0) {}
+        : num_nodes_(num_nodes), words_(num_words(num_nodes), 0),
+          used_words_(num_words(static_cast<std::int64_t>(words_.size())), 0) {}
 
-    bool begins_at(std::int64_t node) const { return (word(node) >> (node & 63)) & 1; }
-    void begin_at(std::int64_t node) { word(node) |= std::uint64_t{1} << (node & 63); }
-    void join_at(std::int64_t node) { word(node) &= ~(std::uint64_t{1} << (node & 63)); }
+    bool begins_at(std::int64_t node) const { return (words_[place_of(node)] & bit_of(node)) != 0; }
+    void begin_at(std::int64_t node) {
+        words_[place_of(node)] |= bit_of(node);
+        used_words_[place_of(node >> 6)] |= bit_of(node >> 6);
+    }
+    void join_at(std::int64_t node) {
+        words_[place_of(node)] &= ~bit_of(node);
+        if (words_[place_of(node)] == 0)
+            used_words_[place_of(node >> 6)] &= ~bit_of(node >> 6);
+    }
+    /// The first node of the range that a node is in.
+    std::int64_t start_of(std::int64_t node) const;
     /// The node behind the range that a node is in; the number of nodes for the last range.
     std::int64_t end_of(std::int64_t node) const;
     /// The number of ranges.
@@ -25,14 +36,19 @@ class RangeStarts {
     std::int64_t num_nodes() const { return num_nodes_; }
 
   private:
-    std::uint64_t word(std::int64_t node) const {
-        return words_[static_cast<std::size_t>(node >> 6)];
+    static std::size_t num_words(std::int64_t bits) {
+        return static_cast<std::size_t>((bits + 63) / 64);
     }
-    std::uint64_t &word(std::int64_t node) { return words_[static_cast<std::size_t>(node >> 6)]; }
+    static std::size_t place_of(std::int64_t bit) { return static_cast<std::size_t>(bit >> 6); }
+    static std::uint64_t bit_of(std::int64_t bit) { return std::uint64_t{1} << (bit & 63); }
 
     std::int64_t num_nodes_;
     std::vector<std::uint64_t> words_;
+    std::vector<std::uint64_t> used_words_; // the words that are not 0
 };
+
+/// Return all nodes as one range.
+RangeStarts single_range(std::int64_t num_nodes);
 
 /// Ranges of nodes that a job may be placed on.
 ///

@@ -17,10 +17,11 @@ struct Snapshot {
     /// Rows of the running jobs by (expected end, row). One that should have ended ends next
     /// second.
     Span<const Row> running;
-    /// Allocations of the running jobs, found by alloc_first and alloc_count of each: the nodes,
-    /// and what is taken of each, shape (K, R).
-    const std::int64_t *allocated_node = nullptr;
-    const Amount *allocated_amount = nullptr;
+    /// Allocations of the running jobs, found by alloc_first and alloc_count of each: contiguous
+    /// ranges of nodes, and what is taken of each node, shape (K, R).
+    const std::int64_t *held_first = nullptr;
+    const std::int64_t *held_nodes = nullptr;
+    const Amount *held_amount = nullptr;
 };
 
 /// The jobs that a pass starts, and the reservation of the first one that it does not.

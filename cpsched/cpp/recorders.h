@@ -22,7 +22,7 @@ class AllocationRecorder : public NativeObserver {
     AllocationRecorder(int num_resources, Grow grow)
         : num_resources_(num_resources), grow_(std::move(grow)) {}
 
-    void on_start(Row row, const AllocationArrays &allocation, Time now) override;
+    void on_start(Row row, const AllocationRanges &allocation, Time now) override;
     void on_decision(double /*seconds*/, std::int64_t /*num_starts*/) override {}
 
     std::int64_t used = 0;
@@ -37,7 +37,7 @@ class AllocationRecorder : public NativeObserver {
 /// Keeps how long each decision took, and counts the jobs that start.
 class DecisionRecorder : public NativeObserver {
   public:
-    void on_start(Row /*row*/, const AllocationArrays & /*allocation*/, Time /*now*/) override {}
+    void on_start(Row /*row*/, const AllocationRanges & /*allocation*/, Time /*now*/) override {}
     void on_decision(double duration, std::int64_t num_starts) override {
         seconds.push_back(duration);
         starts += num_starts;

@@ -305,7 +305,7 @@ void Simulation::leave(Row row, std::int64_t status, bool killed) {
     const Time runtime = settings_.calls.predictor_on_end ? cluster_.ran(row, now) : 0;
     if (!cluster_.ran_before.empty())
         cluster_.ran_before.erase(row);
-    const AllocationArrays nodes = cluster_.allocation(row);
+    const AllocationRanges nodes = cluster_.allocation(row);
     cluster_.leave(row);
     if (cluster_.has_down())
         is_known_ = false; // what it gives back to a node that is down is not free

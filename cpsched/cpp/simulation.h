@@ -144,7 +144,7 @@ class NativeDispatcher {
     /// A job has come into the queue elsewhere than at its end, or asks for something else.
     virtual void queue_changed(Cluster &cluster) = 0;
     /// The amounts that are free on some nodes have grown.
-    virtual void freed(const Cluster &cluster, const AllocationArrays &nodes) = 0;
+    virtual void freed(const Cluster &cluster, const AllocationRanges &nodes) = 0;
     /// Decide what starts now.
     virtual const Starts &decide(Cluster &cluster, Time now) = 0;
     /// When to ask again, whatever happens until then; kFar: only if something does.
@@ -155,7 +155,7 @@ class NativeDispatcher {
 class NativeObserver {
   public:
     virtual ~NativeObserver() = default;
-    virtual void on_start(Row row, const AllocationArrays &allocation, Time now) = 0;
+    virtual void on_start(Row row, const AllocationRanges &allocation, Time now) = 0;
     virtual void on_decision(double seconds, std::int64_t num_starts) = 0;
 };
 

@@ -36,7 +36,8 @@ bool fill_first_nodes(const FreeNodes &free, const Request &request, NodeCounts 
     placement.clear();
     for (std::int64_t first = 0; first < nodes.num_nodes;) {
         const std::int64_t end = free.range_starts().end_of(first);
-        const std::int64_t fitting = num_fitting_tasks(nodes, free.of(first), first, request.what);
+        const std::int64_t fitting =
+            num_fitting_tasks(nodes, free.of_range(first), first, request.what);
         for (std::int64_t node = first; fitting > 0 && node < end; ++node) {
             // A task is left for each node that the job must have in addition.
             const std::int64_t owed = std::max<std::int64_t>(request.nodes_min - used - 1, 0);

@@ -104,7 +104,8 @@ def plan_pass(
 def look_at_all(view: View, allocator: Allocator) -> _core.PassMemory:
     """Point the native passes to a view and its running jobs; return what they are called on."""
     memory, running = allocator.look_at(view), view.running
-    memory.look_at_running(view.now, running.rows, running.arena.node, running.arena.amount)
+    arena = running.arena
+    memory.look_at_running(view.now, running.rows, arena.node, arena.count, arena.amount)
     return memory
 
 

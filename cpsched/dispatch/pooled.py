@@ -54,7 +54,10 @@ def _on_empty_nodes(view: View, shape: int, allocator: Allocator) -> tuple[int, 
 def given_back(view: View) -> IntArray:
     """Return what each of the B running jobs releases when it ends, shape ``(B, R)``."""
     running = view.running
-    back: IntArray = _core.given_back(running.rows, running.store.columns, running.arena.amount)
+    arena = running.arena
+    back: IntArray = _core.given_back(
+        running.rows, running.store.columns, arena.count, arena.amount
+    )
     return back
 
 

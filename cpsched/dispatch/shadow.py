@@ -99,8 +99,7 @@ class Shadow:
         free = view.free.copy()
         for row, allocation in allocations.items():
             free[allocation.node] -= allocation.amount
-            columns[row, c.ALLOC_FIRST] = arena.add(allocation)
-            columns[row, c.ALLOC_COUNT] = len(allocation.node)
+            columns[row, [c.ALLOC_FIRST, c.ALLOC_COUNT]] = arena.add(allocation)
             columns[row, c.HELD_UNITS] = allocation.units.sum()
         rows = np.array(list(allocations), dtype=np.int64)
         columns[rows, c.STATE] = c.RUNNING

@@ -62,8 +62,6 @@ class ClusterState:
     ----------
     store
         Every job submitted so far.
-    free
-        What each node has left, shape ``(N, R)``; nothing on nodes that are down.
     node_up
         Shape ``(N,)``.
     eligible
@@ -77,12 +75,17 @@ class ClusterState:
         #: The queue, the running jobs and what is free.
         self.core = _core.Cluster(self.capacity)
         self.store = JobStore(system.resources, cluster=self.core)
-        self.free: IntArray = self.core.free
         self.node_up: BoolArray = immutable(np.ones(system.num_nodes, dtype=np.bool_))
         self._classes: BoolArray = immutable(np.zeros((0, system.num_nodes), dtype=np.bool_))
         self.eligible = self._classes
         self.core.look_at_eligible(self.eligible)
         self._arena = AllocationArena.of(*self.core.allocations())
+
+    @property
+    def free(self) -> IntArray:
+        """What each node has left, shape ``(N, R)``; nothing on nodes that are down."""
+        free: IntArray = self.core.free
+        return free
 
     @property
     def classes(self) -> BoolArray:

@@ -31,13 +31,13 @@ class Allocation(NamedTuple):
     amount: IntArray
 
 
-#: Nodes there is room for at least: compacting an arena that is full costs more than a start.
+#: Ranges there is room for at least: compacting an arena that is full costs more than a start.
 _LEAST = 8192
 
 
 class AllocationArena:
     """
-    The allocations of all running jobs in three growing arrays.
+    The allocations of all running jobs as contiguous ranges of nodes, in four growing arrays.
 
     The native core reads it by the ``ALLOC_FIRST`` and ``ALLOC_COUNT`` columns of the job store.
     The owner compacts it between decisions.
@@ -49,65 +49,86 @@ class AllocationArena:
 
     Attributes
     ----------
-    node, units, amount
-        As in :class:`Allocation`; they cannot be made writable.
-    writable
-        The same for the owner of the arena.
+    node, count
+        Ranges ``[node, node + count)`` of node indices, those of a job in order.
+    units
+        Units on each of these nodes.
+    amount
+        What is taken of each of these nodes, shape ``(K, R)``.
     used
-        How many nodes of them are in use.
+        How many ranges of them are in use.
     """
 
-    __slots__ = ("amount", "node", "units", "used", "writable")
+    __slots__ = ("_writable", "amount", "count", "node", "units", "used")
 
     def __init__(self, num_resources: int, capacity: int = _LEAST) -> None:
         self.used = 0
         self._make(capacity, num_resources)
 
     @classmethod
-    def of(cls, node: IntArray, units: IntArray, amount: IntArray) -> AllocationArena:
+    def of(
+        cls, node: IntArray, count: IntArray, units: IntArray, amount: IntArray
+    ) -> AllocationArena:
         """Return the arena of arrays that somebody else writes to."""
         arena = cls.__new__(cls)
         arena.used = len(node)
-        arena.node, arena.units, arena.amount = node, units, amount
+        arena.node, arena.count, arena.units, arena.amount = node, count, units, amount
         return arena
+
+    @property
+    def arrays(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+        """Node, count, units and amount."""
+        return self.node, self.count, self.units, self.amount
 
     def _make(self, capacity: int, num_resources: int) -> None:
         node, self.node = shared(capacity)
+        count, self.count = shared(capacity)
         units, self.units = shared(capacity)
         amount, self.amount = shared(capacity, num_resources)
-        self.writable = Allocation(node, units, amount)
+        self._writable = node, count, units, amount
 
-    def _fill(self, first: int, allocation: Allocation) -> None:
-        end = first + len(allocation.node)
-        for target, given in zip(self.writable, allocation, strict=True):
-            target[first:end] = given
-
-    def reserve(self, count: int) -> int:
-        """Make room for ``count`` nodes more; return the position of the first."""
-        needed = self.used + count
+    def _append(self, *ranges: IntArray) -> int:
+        """Copy ranges in; return the position of the first."""
+        first, needed = self.used, self.used + len(ranges[0])
         if needed > len(self.node):
-            current = Allocation(*(part[: self.used] for part in self.writable))
+            current = tuple(part[: self.used].copy() for part in self._writable)
             self._make(max(2 * len(self.node), needed), self.amount.shape[1])
-            self._fill(0, current)
-        return self.used
-
-    def add(self, allocation: Allocation) -> int:
-        """Copy an allocation in; return the position of its first node."""
-        first = self.reserve(len(allocation.node))
-        self._fill(first, allocation)
-        self.used = first + len(allocation.node)
+            self.used = 0
+            self._append(*current)
+        for target, values in zip(self._writable, ranges, strict=True):
+            target[first:needed] = values
+        self.used = needed
         return first
 
-    def get(self, first: int, count: int) -> Allocation:
-        """Return a copy of ``count`` nodes from a position on."""
-        part = slice(first, first + count)
-        return Allocation(self.node[part].copy(), self.units[part].copy(), self.amount[part].copy())
+    def add(self, allocation: Allocation) -> tuple[int, int]:
+        """Copy an allocation in; return the position of its first range, and how many there are."""
+        node, units, amount = allocation
+        begins = np.ones(len(node), dtype=np.bool_)
+        begins[1:] = (
+            (node[1:] != node[:-1] + 1)
+            | (units[1:] != units[:-1])
+            | (amount[1:] != amount[:-1]).any(axis=1)
+        )
+        firsts = np.flatnonzero(begins)
+        counts = np.diff(firsts, append=len(node))
+        return self._append(node[firsts], counts, units[firsts], amount[firsts]), len(firsts)
 
-    def compacted(self, first: IntArray, count: IntArray) -> tuple[AllocationArena, IntArray]:
+    def get(self, first: int, num_ranges: int) -> Allocation:
+        """Return a copy of so many ranges from a position on, node by node."""
+        part = slice(first, first + num_ranges)
+        counts = self.count[part]
+        nodes = np.repeat(self.node[part] - np.cumsum(counts) + counts, counts)
+        return Allocation(
+            nodes + np.arange(len(nodes)),
+            np.repeat(self.units[part], counts),
+            np.repeat(self.amount[part], counts, axis=0),
+        )
+
+    def compacted(self, first: IntArray, num_ranges: IntArray) -> tuple[AllocationArena, IntArray]:
         """Return an arena of only these allocations, and their new first positions."""
-        total = int(count.sum())
+        total = int(num_ranges.sum())
         new = AllocationArena(self.amount.shape[1], max(_LEAST, 2 * total))
-        ends = np.cumsum(count)
-        picked = np.repeat(first - (ends - count), count) + np.arange(total)
-        new.add(Allocation(self.node[picked], self.units[picked], self.amount[picked]))
-        return new, (ends - count).astype(np.int64)
+        ends = np.cumsum(num_ranges)
+        picked = np.repeat(first - (ends - num_ranges), num_ranges) + np.arange(total)
+        new._append(*(part[picked] for part in self.arrays))
+        return new, (ends - num_ranges).astype(np.int64)

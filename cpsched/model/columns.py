@@ -56,6 +56,7 @@ HELD_UNITS = 36
 SINCE = 37
 #: Units that a running evolving job has asked for, 0 for none.
 WANTED_UNITS = 38
+#: Where the ranges of nodes that a running job holds lie, and how many there are.
 ALLOC_FIRST = 39
 ALLOC_COUNT = 40
 NUM_COLUMNS = 41

@@ -255,6 +255,16 @@ class RunningTable(JobTable):
     state = _Column(c.STATE)
     """``STARTING``, ``RUNNING`` or ``COMPLETING`` of :mod:`cpsched.model.columns`."""
 
+    @property
+    def num_nodes(self) -> IntArray:
+        """Number of nodes the job has now."""
+        columns = self.store.columns
+        first, num_ranges = columns[self.rows][:, [c.ALLOC_FIRST, c.ALLOC_COUNT]].T
+        end = first + num_ranges
+        before = np.concatenate([[0], np.cumsum(self.arena.count[: end.max(initial=0)])])
+        nodes: IntArray = before[end] - before[first]
+        return nodes
+
     def allocation(self, index: int) -> Allocation:
         """Return what the job at a position of the table holds."""
         row = self.rows[index]

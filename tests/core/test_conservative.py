@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.passes import decision_of, plan_pass
-from cpsched.model import columns as c
 from cpsched.util.types import UNBOUNDED
 
 pytestmark = pytest.mark.slow
@@ -86,15 +85,14 @@ def test_plan_is_the_reference(state, policy, depth):
 def node_by_node(state, policy, depth):
     """Plan all jobs as plan_pass does, second by second and node by node."""
     view, allocator = allocator_of(state, policy)
-    running, columns = view.running, view.waiting.store.columns
+    running = view.running
     queue, durations = view.waiting.rows, np.maximum(view.waiting.runtime_estimate, 1)
     last = max(running.expected_end.tolist(), default=view.now)
     horizon = int(last + durations.sum() - view.now + 1)
     free = np.repeat(view.free[None], horizon, axis=0)
-    for job in running.rows.tolist():
-        first, count, end = columns[job, [c.ALLOC_FIRST, c.ALLOC_COUNT, c.EXPECTED_END]].tolist()
-        allocated = slice(first, first + count)
-        free[end - view.now :, running.arena.node[allocated]] += running.arena.amount[allocated]
+    for position, end in enumerate(running.expected_end.tolist()):
+        held = running.allocation(position)
+        free[end - view.now :, held.node] += held.amount
     started, planned, num_reserved = {}, [-1] * len(queue), 0
     for i, (row, duration) in enumerate(zip(queue.tolist(), durations.tolist(), strict=True)):
         for second in range(horizon - duration + 1):

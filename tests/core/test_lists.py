@@ -49,9 +49,12 @@ class Nodes:
     def look(self):
         """Return the passes, which look at these nodes at second 0."""
         self.memory.look_at(self.store, self.columns, self.requests, self.eligible, self.free, 0)
-        arrays = (np.array(values, dtype=np.int64) for values in (self.running, self.node))
+        running, node, count = (
+            np.array(values, dtype=np.int64)
+            for values in (self.running, self.node, [1] * len(self.node))
+        )
         amount = np.array(self.amount, dtype=np.int64).reshape(-1, 1)
-        self.memory.look_at_running(0, *arrays, amount)
+        self.memory.look_at_running(0, running, node, count, amount)
         return self.memory
 
     def list(self, *rows, stop=False):

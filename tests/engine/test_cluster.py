@@ -126,7 +126,7 @@ def _shown(view):
         "capacity": view.system.capacity, "total": view.system.total,
         "waiting": view.waiting.rows, "running": view.running.rows,
         "columns": store.columns, "shapes": store.shapes,
-        "node": arena.node, "units": arena.units, "amount": arena.amount,
+        "node": arena.node, "count": arena.count, "units": arena.units, "amount": arena.amount,
     }  # fmt: skip
 
 

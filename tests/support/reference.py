@@ -607,8 +607,7 @@ def view_of(state):
     arena = AllocationArena(len(state.capacity[0]))
     for row, job in enumerate(state.running, start=len(state.waiting)):
         allocation = allocation_of(job.ask, job.takes, state.capacity)
-        columns[row, c.ALLOC_FIRST] = arena.add(allocation)
-        columns[row, c.ALLOC_COUNT] = len(allocation.node)
+        columns[row, [c.ALLOC_FIRST, c.ALLOC_COUNT]] = arena.add(allocation)
         columns[row, c.EXPECTED_END] = job.end
         columns[row, c.STATE] = c.RUNNING
     rows = np.arange(len(known), dtype=np.int64)

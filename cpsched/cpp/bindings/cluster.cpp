@@ -35,10 +35,6 @@ bool belong_together(const Cluster &cluster, const Ints &node, const Ints &tasks
            amount.shape(1) == static_cast<std::size_t>(cluster.num_resources());
 }
 
-AllocationArrays arrays_of(const Ints &node, const Ints &tasks, const Matrix &amount) {
-    return {node.data(), tasks.data(), amount.data(), static_cast<std::int64_t>(node.shape(0))};
-}
-
 } // namespace
 
 PythonCluster::PythonCluster(const Matrix &capacity)
@@ -61,13 +57,21 @@ void PythonCluster::look_at_eligible(const Masks &masks) {
                  static_cast<std::int64_t>(masks.shape(0)));
 }
 
+nb::object PythonCluster::free_nodes() {
+    const SharedArray<Amount> &free = free_array();
+    if (!free_.is_valid())
+        free_ = nb::cast(look_at(free, 0, num_nodes(), num_resources()));
+    return free_;
+}
+
 nb::tuple PythonCluster::allocations() {
-    if (allocations_of_ != node_array().data()) {
-        const auto size = node_array().size();
-        allocations_ =
-            nb::make_tuple(look_at(node_array(), 0, size), look_at(tasks_array(), 0, size),
-                           look_at(amount_array(), 0, size, num_resources()));
-        allocations_of_ = node_array().data();
+    if (allocations_of_ != held_first_array().data()) {
+        const auto size = held_first_array().size();
+        allocations_ = nb::make_tuple(look_at(held_first_array(), 0, size),
+                                      look_at(held_nodes_array(), 0, size),
+                                      look_at(held_tasks_array(), 0, size),
+                                      look_at(held_amount_array(), 0, size, num_resources()));
+        allocations_of_ = held_first_array().data();
     }
     return nb::borrow<nb::tuple>(allocations_);
 }
@@ -88,13 +92,9 @@ void bind_cluster(const nb::module_ &module) {
 
     cluster.def_prop_ro("num_waiting", &Cluster::num_waiting, "The number of waiting jobs.");
     cluster.def_prop_ro("num_running", &Cluster::num_running, "The number of running jobs.");
-    cluster.def_prop_ro(
-        "free",
-        [](Cluster &self) {
-            return look_at(self.free_array(), 0, self.num_nodes(), self.num_resources());
-        },
-        nb::rv_policy::automatic,
-        "What each node has left, shape (N, R); nothing on nodes that are down.");
+    cluster.def_prop_ro("free", &PythonCluster::free_nodes, nb::rv_policy::automatic,
+                        "What each node has left, shape (N, R); nothing on nodes that are down.\n\n"
+                        "One array, which this brings up to date.");
     cluster.def(
         "waiting",
         [](Cluster &self) {
@@ -106,8 +106,10 @@ void bind_cluster(const nb::module_ &module) {
         "running",
         [](Cluster &self) { return look_at(self.running_array(), 0, self.num_running()); },
         "Return the rows of the running jobs by (expected end, row).");
-    cluster.def("allocations", &PythonCluster::allocations,
-                "Return nodes, tasks and amounts of all running jobs, found by ALLOC_FIRST.");
+    cluster.def(
+        "allocations", &PythonCluster::allocations,
+        "Return the ranges of nodes of all running jobs, found by ALLOC_FIRST: first node,\n"
+        "number of nodes, tasks and amounts on each.");
     cluster.def("oldest", &Cluster::oldest, arg("size"),
                 "Return the first row of a job that waits or runs; size where none does.");
 
@@ -138,7 +140,7 @@ void bind_cluster(const nb::module_ &module) {
             if (!belong_together(self, node, tasks, amount))
                 return numbers_of({Fault::kShape, 0, 0});
             ++self.changes;
-            return numbers_of(self.start(row, arrays_of(node, tasks, amount), now));
+            return numbers_of(self.start(row, RangesOfNodes(node, tasks, amount).ranges(), now));
         },
         arg("row"), arg("node"), arg("tasks"), arg("amount"), arg("now"),
         "Give a waiting job nodes; return fault, position and resource, the first 0 for none.");
@@ -149,7 +151,7 @@ void bind_cluster(const nb::module_ &module) {
             if (!belong_together(self, node, tasks, amount))
                 return numbers_of({Fault::kShape, 0, 0});
             ++self.changes;
-            return numbers_of(self.resize(row, arrays_of(node, tasks, amount), now));
+            return numbers_of(self.resize(row, RangesOfNodes(node, tasks, amount).ranges(), now));
         },
         arg("row"), arg("node"), arg("tasks"), arg("amount"), arg("now"),
         "Give a running job other nodes; returns as start.");

@@ -24,8 +24,8 @@ NB_MODULE(_core, module) {
              nanobind::arg("columns"), nanobind::arg("requests"), nanobind::arg("eligible"),
              nanobind::arg("free"), nanobind::arg("reordered"), "Point to the arrays of a view.")
         .def("look_at_running", &cpsched::PassMemory::look_at_running, nanobind::arg("now"),
-             nanobind::arg("running"), nanobind::arg("node"), nanobind::arg("amount"),
-             "Point to its running jobs, too.");
+             nanobind::arg("running"), nanobind::arg("node"), nanobind::arg("count"),
+             nanobind::arg("amount"), "Point to its running jobs, too.");
     cpsched::bind_cluster(module);
     cpsched::bind_simulation(module);
     cpsched::bind_placement(module, memory);

@@ -52,15 +52,17 @@ void PassMemory::look_at(nb::object store, const Matrix &columns, nb::object req
     free_by_view = free_now.data();
 }
 
-void PassMemory::look_at_running(Time now, const Ints &running, const Ints &node,
+void PassMemory::look_at_running(Time now, const Ints &running, const Ints &node, const Ints &count,
                                  const Matrix &amount) {
     running_ = running;
-    allocated_node_ = node;
-    allocated_amount_ = amount;
+    held_first_ = node;
+    held_nodes_ = count;
+    held_amount_ = amount;
     context.now.now = now;
     context.now.running = span(running);
-    context.now.allocated_node = node.data();
-    context.now.allocated_amount = amount.data();
+    context.now.held_first = node.data();
+    context.now.held_nodes = count.data();
+    context.now.held_amount = amount.data();
 }
 
 PassContext &PassMemory::begin() {

@@ -23,7 +23,8 @@ class PassMemory : public PassState {
     void look_at(nb::object store, const Matrix &columns, nb::object requests, nb::object eligible,
                  const Matrix &free, std::int64_t reordered);
     /// Point to its running jobs, too.
-    void look_at_running(Time now, const Ints &running, const Ints &node, const Matrix &amount);
+    void look_at_running(Time now, const Ints &running, const Ints &node, const Ints &count,
+                         const Matrix &amount);
 
     /// Begin a pass over the view that `look_at` was given.
     PassContext &begin();
@@ -44,8 +45,9 @@ class PassMemory : public PassState {
     Matrix columns_;
     Matrix free_;
     Ints running_;
-    Ints allocated_node_;
-    Matrix allocated_amount_;
+    Ints held_first_;
+    Ints held_nodes_;
+    Matrix held_amount_;
 };
 
 /// Return what a pass starts and reserves, for Python; None where that is nothing.

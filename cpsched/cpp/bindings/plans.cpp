@@ -48,9 +48,11 @@ nb::tuple list_on_nodes_of(PassMemory &memory, const Ints &rows, const Ints &dur
                           moved(std::move(plan.tasks), rows.shape(0), memory.nodes.num_nodes));
 }
 
-auto given_back_of(const Ints &running, const Matrix &columns, const Matrix &amount) {
+auto given_back_of(const Ints &running, const Matrix &columns, const Ints &count,
+                   const Matrix &amount) {
     Snapshot now = snapshot_of(0, columns, running);
-    now.allocated_amount = amount.data();
+    now.held_nodes = count.data();
+    now.held_amount = amount.data();
     return moved(given_back(now, static_cast<int>(amount.shape(1))), running.shape(0),
                  amount.shape(1));
 }
@@ -104,7 +106,7 @@ void bind_plans(nb::module_ &module, nb::class_<PassMemory> &memory) {
              "Give jobs, in some order, the first window in which they fit on what nodes have.\n\n"
              "Nodes have ``levels[i]``, shape (N, R), from ``times[i]`` on, never less later.\n"
              "Returns the start of each job, -1 for none, and its tasks on each node, (n, N).");
-    module.def("given_back", &given_back_of, "running"_a, "columns"_a.noconvert(),
+    module.def("given_back", &given_back_of, "running"_a, "columns"_a.noconvert(), "count"_a,
                "amount"_a.noconvert(),
                "Return what each running job releases when it ends, shape (B, R).");
     module.def("pool_profile", &pool_profile_of, "now"_a, "columns"_a.noconvert(), "running"_a,

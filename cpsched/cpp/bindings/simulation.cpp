@@ -254,10 +254,7 @@ void bind_recorders(const nb::module_ &module) {
             "add",
             [](AllocationRecorder &self, Row row, Time now, const Ints &node, const Ints &tasks,
                const Matrix &amount) {
-                self.on_start(row,
-                              {node.data(), tasks.data(), amount.data(),
-                               static_cast<std::int64_t>(node.shape(0))},
-                              now);
+                self.on_start(row, RangesOfNodes(node, tasks, amount).ranges(), now);
             },
             arg("row"), arg("now"), arg("node"), arg("tasks"), arg("amount"),
             "Write down an allocation.");

@@ -152,9 +152,10 @@ struct Tables {
 };
 
 inline Snapshot snapshot_of(Time now, const Matrix &columns, const Ints &running, const Ints &node,
-                            const Matrix &amount) {
-    return {now, reinterpret_cast<const Job *>(columns.data()), span(running), node.data(),
-            amount.data()};
+                            const Ints &count, const Matrix &amount) {
+    return {now,           reinterpret_cast<const Job *>(columns.data()),
+            span(running), node.data(),
+            count.data(),  amount.data()};
 }
 
 /// Return what has started, by the request classes of the job table.

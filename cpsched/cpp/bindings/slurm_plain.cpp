@@ -19,7 +19,7 @@ class PythonPlain {
 
     nb::tuple run(Time now, const Ints &rows, bool backfills, const Matrix &columns,
                   nb::object requests, nb::object eligible, const Matrix &free, const Ints &running,
-                  const Ints &node, const Matrix &amount) {
+                  const Ints &node, const Ints &count, const Matrix &amount) {
         const bool changed = tables_.take(std::move(requests), std::move(eligible));
         const RequestTable table = tables_.requests(arrays_.num_resources);
         if (changed) {
@@ -27,7 +27,7 @@ class PythonPlain {
             plain_.look_at(table, reinterpret_cast<const std::uint8_t *>(masks.data()),
                            static_cast<std::int64_t>(masks.shape(0)));
         }
-        const Snapshot snapshot = snapshot_of(now, columns, running, node, amount);
+        const Snapshot snapshot = snapshot_of(now, columns, running, node, count, amount);
         plain_.run(span(rows), backfills, snapshot, free.data());
         const nb::tuple planned = planned_by(plain_.passes(), plain_.records());
         return nb::make_tuple(started_of(plain_.passes(), table, snapshot.jobs), planned[0],
@@ -48,7 +48,7 @@ void bind_slurm_plain(const nb::module_ &module) {
         .def(nb::init<const nb::dict &, std::int64_t, const Matrix &, const Matrix &>(),
              "settings"_a, "allocator"_a, "capacity"_a, "levels"_a)
         .def("run", &PythonPlain::run, "now"_a, "rows"_a, "backfills"_a, "columns"_a, "requests"_a,
-             "eligible"_a, "free"_a, "running"_a, "node"_a, "amount"_a,
+             "eligible"_a, "free"_a, "running"_a, "node"_a, "count"_a, "amount"_a,
              "Start jobs in the order given, and backfill where that is due.\n\n"
              "Returns what starts, the rows that backfill has looked at, when they are planned, "
              "and\n"

@@ -61,10 +61,10 @@ class PythonScheduler {
     }
 
     nb::object decide(Time now, const Matrix &columns, const Matrix &free, const Ints &running,
-                      const Ints &node, const Matrix &amount, Row num_jobs, const Ints &waiting,
-                      std::int64_t reordered, nb::object learn) {
+                      const Ints &node, const Ints &count, const Matrix &amount, Row num_jobs,
+                      const Ints &waiting, std::int64_t reordered, nb::object learn) {
         Present present;
-        present.now = snapshot_of(now, columns, running, node, amount);
+        present.now = snapshot_of(now, columns, running, node, count, amount);
         present.free = free.data();
         present.num_jobs = num_jobs;
         present.waiting = span(waiting);
@@ -235,7 +235,7 @@ void bind_scheduler(const nb::module_ &module) {
         .def("look_at", &PythonScheduler::look_at, "requests"_a, "eligible"_a,
              "Point to the request classes and masks of a view.")
         .def("decide", &PythonScheduler::decide, "now"_a, "columns"_a, "free"_a, "running"_a,
-             "node"_a, "amount"_a, "num_jobs"_a, "waiting"_a, "reordered"_a, "learn"_a,
+             "node"_a, "count"_a, "amount"_a, "num_jobs"_a, "waiting"_a, "reordered"_a, "learn"_a,
              "Run the passes that are due; `learn` is asked for templates of rows.")
         .def("priorities", &PythonScheduler::priorities, "now"_a, "columns"_a, "rows"_a, "learn"_a,
              "Return the priorities of jobs that arrive now.")

@@ -123,11 +123,9 @@ void Reservation::count_ended(const Request &request) {
     const Snapshot &now = context_.now;
     for (const Row row : running_.part(counted_until_, ended_)) {
         const Job &job = now.jobs[row];
-        for (std::int64_t at = job.alloc_first; at < job.alloc_first + job.alloc_count; ++at) {
-            const std::int64_t range = availability_.range_beginning_at(now.allocated_node[at]);
-            if (range >= 0)
-                count_range(request, range);
-        }
+        for (std::int64_t k = job.alloc_first; k < job.alloc_first + job.alloc_count; ++k)
+            availability_.for_ranges_of(now.held_first[k], now.held_nodes[k],
+                                        [&](std::int64_t range) { count_range(request, range); });
     }
 }
 

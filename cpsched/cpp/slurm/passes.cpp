@@ -66,7 +66,7 @@ void SlurmPasses::find_ranges(bool by_allocations) {
         if (!std::equal(before, before + width, before + width))
             begins_.begin_at(node);
     if (by_allocations)
-        mark_allocations(begins_, input_.now, input_.now.running.size(), nodes_.num_resources);
+        mark_allocations(begins_, input_.now, input_.now.running.size());
 }
 
 void SlurmPasses::clear() {

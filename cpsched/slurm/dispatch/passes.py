@@ -123,14 +123,12 @@ class Passes(Dispatcher):
         self._look_around(view)
         self._decided = view
         store = view.waiting.store
-        free, running, node, amount = running_in(view)
+        free, *running = running_in(view)
         started: Any = self.scheduler.decide(
             view.now,
             store.columns,
             free,
-            running,
-            node,
-            amount,
+            *running,
             num_jobs=store.size,
             waiting=view.waiting.rows,
             reordered=store.reordered,

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.dispatch.preemptable import Act, PreemptionRules, QueueRules
-from cpsched.model import columns as c
 from cpsched.model.system import Preempt
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ def _order(jobs: RunningTable, rank: IntArray, *, youngest: bool) -> IntArray:
     """Return jobs, as positions, in the order in which Slurm preempts them; small ones early."""
     if youngest:
         return np.lexsort((jobs.rows, -jobs.start))
-    return np.lexsort((jobs.rows, jobs.column(c.ALLOC_COUNT), rank))
+    return np.lexsort((jobs.rows, jobs.num_nodes, rank))
 
 
 def _mode(policy: SlurmPolicy, words: frozenset[str] | str) -> Preempt:

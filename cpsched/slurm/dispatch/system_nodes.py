@@ -36,7 +36,7 @@ def nodes_of(system: System, *, tree: bool) -> tuple[int, IntArray, IntArray]:
     return _LOWEST_SWITCH if tree else _CONTIGUOUS, system.capacity, levels
 
 
-def running_in(view: View) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Return what is free; the rows of running jobs, and the nodes and amounts that they hold."""
-    running = view.running
-    return view.free, running.rows, running.arena.node, running.arena.amount
+def running_in(view: View) -> tuple[IntArray, IntArray, IntArray, IntArray, IntArray]:
+    """Return what is free, the rows of running jobs, and the ranges of nodes that they hold."""
+    running, arena = view.running, view.running.arena
+    return view.free, running.rows, arena.node, arena.count, arena.amount
