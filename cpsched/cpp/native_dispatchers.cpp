@@ -31,7 +31,7 @@ void PassDispatcher::queue_changed(Cluster & /*cluster*/) {
     state_.classes.clear();
 }
 
-void PassDispatcher::freed(const Cluster &cluster, const AllocationRanges &nodes) {
+void PassDispatcher::freed(const Cluster &cluster, Row /*row*/, const AllocationRanges &nodes) {
     for (std::int64_t k = 0; k < nodes.count; ++k)
         state_.free.give_back(nodes.first[k], nodes.num_nodes[k],
                               nodes.amount + k * cluster.num_resources());
@@ -75,9 +75,11 @@ void EasyDispatcher::queue_changed(Cluster &cluster) {
     waiting_.clear();
 }
 
-void EasyDispatcher::freed(const Cluster &cluster, const AllocationRanges &nodes) {
-    PassDispatcher::freed(cluster, nodes);
-    pass_.forget();
+void EasyDispatcher::freed(const Cluster &cluster, Row row, const AllocationRanges &nodes) {
+    PassDispatcher::freed(cluster, row, nodes);
+    for (std::int64_t k = 0; k < nodes.count; ++k)
+        pass_.freed(nodes.num_nodes[k], nodes.amount + k * cluster.num_resources(),
+                    cluster.job(row).expected_end);
 }
 
 const Starts &EasyDispatcher::decide(Cluster &cluster, Time now) {

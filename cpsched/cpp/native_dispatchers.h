@@ -18,7 +18,7 @@ class PassDispatcher : public NativeDispatcher {
     void look_at(Cluster &cluster) override;
     void tables_changed(Cluster &cluster) override;
     void queue_changed(Cluster &cluster) override;
-    void freed(const Cluster &cluster, const AllocationRanges &nodes) override;
+    void freed(const Cluster &cluster, Row row, const AllocationRanges &nodes) override;
 
   protected:
     /// Point the passes to a cluster and begin one.
@@ -44,7 +44,7 @@ class EasyDispatcher : public PassDispatcher {
     void look_at(Cluster &cluster) override;
     void tables_changed(Cluster &cluster) override;
     void queue_changed(Cluster &cluster) override;
-    void freed(const Cluster &cluster, const AllocationRanges &nodes) override;
+    void freed(const Cluster &cluster, Row row, const AllocationRanges &nodes) override;
     const Starts &decide(Cluster &cluster, Time now) override;
 
   private:

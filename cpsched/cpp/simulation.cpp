@@ -310,7 +310,7 @@ void Simulation::leave(Row row, std::int64_t status, bool killed) {
     if (cluster_.has_down())
         is_known_ = false; // what it gives back to a node that is down is not free
     else if (dispatcher_ != nullptr && is_known_)
-        dispatcher_->freed(cluster_, nodes);
+        dispatcher_->freed(cluster_, row, nodes);
     cluster_.has_news = true;
     if (settings_.calls.predictor_on_end)
         participants_.predictor_on_end(row, runtime, status, killed, now);

@@ -143,8 +143,8 @@ class NativeDispatcher {
     virtual void tables_changed(Cluster &cluster) = 0;
     /// A job has come into the queue elsewhere than at its end, or asks for something else.
     virtual void queue_changed(Cluster &cluster) = 0;
-    /// The amounts that are free on some nodes have grown.
-    virtual void freed(const Cluster &cluster, const AllocationRanges &nodes) = 0;
+    /// A job has left its nodes.
+    virtual void freed(const Cluster &cluster, Row row, const AllocationRanges &nodes) = 0;
     /// Decide what starts now.
     virtual const Starts &decide(Cluster &cluster, Time now) = 0;
     /// When to ask again, whatever happens until then; kFar: only if something does.

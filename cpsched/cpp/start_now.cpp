@@ -12,16 +12,26 @@ namespace cpsched {
 
 namespace {
 
-/// Append a node to a placement, as a part of its last span where that may be.
-void append(Placement &placement, std::int64_t node, std::int64_t tasks) {
+/// Append nodes to a placement, as a part of its last span where that may be.
+void append(Placement &placement, const NodeSpan &added) {
     if (!placement.empty()) {
         NodeSpan &last = placement.back();
-        if (last.first + last.count == node && last.tasks == tasks) {
-            ++last.count;
+        if (last.first + last.count == added.first && last.tasks == added.tasks) {
+            last.count += added.count;
             return;
         }
     }
-    placement.push_back({node, 1, tasks});
+    placement.push_back(added);
+}
+
+/// Return how many nodes in a row take `fitting` tasks, the first of which does, where `left` are
+/// to be placed and each node of the `owed` behind the first must have one.
+std::int64_t num_filled(std::int64_t fitting, std::int64_t left, std::int64_t owed) {
+    const std::int64_t spare = left - owed - fitting;
+    if (owed == 0)
+        return 1 + spare / fitting;
+    // Each further node takes one that is owed.
+    return 1 + (fitting > 1 ? std::min(spare / (fitting - 1), owed) : owed);
 }
 
 /// Place a job on nodes in their order; says whether it fits so.
@@ -38,18 +48,23 @@ bool fill_first_nodes(const FreeNodes &free, const Request &request, NodeCounts 
         const std::int64_t end = free.range_starts().end_of(first);
         const std::int64_t fitting =
             num_fitting_tasks(nodes, free.of_range(first), first, request.what);
-        for (std::int64_t node = first; fitting > 0 && node < end; ++node) {
+        std::int64_t count = 1;
+        for (std::int64_t node = first; fitting > 0 && node < end; node += count) {
             // A task is left for each node that the job must have in addition.
             const std::int64_t owed = std::max<std::int64_t>(request.nodes_min - used - 1, 0);
             const std::int64_t tasks = std::min(fitting, left - owed);
+            count = 1;
             if (behind != nullptr) {
                 behind->add(fitting, -1);
                 if (!behind->hold(request.nodes_max - used - 1, left - tasks))
                     continue;
+            } else if (tasks == fitting) {
+                count = std::min(
+                    {num_filled(fitting, left, owed), end - node, request.nodes_max - used});
             }
-            append(placement, node, tasks);
-            left -= tasks;
-            ++used;
+            append(placement, {node, count, tasks});
+            left -= count * tasks;
+            used += count;
             if (left == 0 || used == request.nodes_max)
                 return left == 0 && used >= request.nodes_min;
         }

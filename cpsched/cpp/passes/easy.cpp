@@ -119,13 +119,20 @@ void EasyPass::run_in_order(Span<const Row> queue, WaitingJobs &waiting, EasyRul
     rule_ = rule;
     if (queue.empty())
         return;
-    const bool is_known = head_ >= 0 && context_.now.jobs[head_].state == kWaiting;
+    const bool is_known = is_quiet_ && context_.now.jobs[head_].state == kWaiting;
     if (!is_known || !try_new(queue, waiting))
         try_all(queue, waiting);
     tried_until_ = queue.back() + 1;
     // A start changes which nodes are busy, and with them what the reservation uses.
     if (is_reserved_ && context_.starts.starts.size() > num_heads_)
-        forget();
+        is_quiet_ = false;
+}
+
+void EasyPass::freed(std::int64_t num_nodes, const Amount *amount, Time expected_end) {
+    is_quiet_ = false;
+    if (expected_end > bound_.time)
+        for (std::size_t r = 0; r < bound_.left.size(); ++r)
+            bound_.left[r] += num_nodes * amount[r];
 }
 
 bool EasyPass::try_new(Span<const Row> queue, WaitingJobs &waiting) {
@@ -148,7 +155,7 @@ bool EasyPass::try_new(Span<const Row> queue, WaitingJobs &waiting) {
 
 void EasyPass::try_all(Span<const Row> queue, WaitingJobs &waiting) {
     bool has_hopeless = false;
-    forget();
+    is_quiet_ = is_reserved_ = false;
     for (const Row row : queue) {
         if (context_.now.jobs[row].state != kWaiting)
             continue;
@@ -159,11 +166,12 @@ void EasyPass::try_all(Span<const Row> queue, WaitingJobs &waiting) {
         head_ = row;
         waiting.add(context_.now.jobs, queue);
         waiting.may_start(context_.now.jobs, context_.free, row + 1, sizes_);
-        is_reserved_ = !sizes_.empty() && reserve(row);
-        num_heads_ = context_.starts.starts.size();
-        if (sizes_.empty())
+        is_quiet_ = !may_backfill(row, waiting);
+        if (is_quiet_)
             return;
-        if (is_reserved_) {
+        if (reserve(row)) {
+            is_quiet_ = is_reserved_ = true;
+            num_heads_ = context_.starts.starts.size();
             begin_backfill();
             backfill_sizes(row + 1, waiting);
             return;
@@ -171,6 +179,19 @@ void EasyPass::try_all(Span<const Row> queue, WaitingJobs &waiting) {
         class_of(row).refused_in = pass();
         has_hopeless = true;
     }
+}
+
+/// Say whether some job behind a head may start by what is known of the reservation.
+bool EasyPass::may_backfill(Row head, WaitingJobs &waiting) {
+    if (sizes_.empty() || bound_.head != head || !context_.free.are_summed())
+        return !sizes_.empty();
+    const Job *jobs = context_.now.jobs;
+    return std::any_of(sizes_.begin(), sizes_.end(), [&](std::size_t size) {
+        if (waiting.first_from(jobs, size, head + 1, bound_.time - context_.now.now) >= 0)
+            return true;
+        const Row row = waiting.first_from(jobs, size, head + 1, kFar - 1);
+        return context_.free.enough_in_all(bound_.left, context_.request_of(row));
+    });
 }
 
 void EasyPass::backfill_sizes(Row from, WaitingJobs &waiting) {
@@ -193,6 +214,18 @@ void EasyPass::backfill_sizes(Row from, WaitingJobs &waiting) {
             next.tries_long = false;
         push_next(next, next.row + 1, waiting);
     }
+    note_bound();
+}
+
+void EasyPass::note_bound() {
+    const Request head = context_.request_of(head_);
+    bound_.head = head_;
+    bound_.time = reservation_.time();
+    bound_.left = reservation_.availability().total(Reservation::kThen);
+    // A job alone on its nodes may take less on others.
+    for (std::size_t r = 0; r < bound_.left.size(); ++r)
+        bound_.left[r] +=
+            reservation_.taken()[r] - head.tasks * head.what.task(static_cast<int>(r));
 }
 
 void EasyPass::push_next(NextOfSize next, Row from, WaitingJobs &waiting) {

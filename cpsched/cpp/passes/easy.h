@@ -40,9 +40,14 @@ class EasyPass {
     /// `waiting` belongs to that queue. Between passes the caller says what happens apart from new
     /// jobs at the end of the queue, see `forget`.
     void run_in_order(Span<const Row> queue, WaitingJobs &waiting, EasyRule rule);
-    /// The next pass is to try all jobs: nodes have become free, or something else has changed than
-    /// what this pass has started itself.
-    void forget() { head_ = -1; }
+    /// A job has left nodes, each with an amount of each resource, which it was expected to leave
+    /// at a second.
+    void freed(std::int64_t num_nodes, const Amount *amount, Time expected_end);
+    /// Something else has changed than what this pass has started itself.
+    void forget() {
+        is_quiet_ = false;
+        bound_.head = -1;
+    }
 
   private:
     /// The next job to try, and whether it ends by the second of the reservation.
@@ -74,10 +79,12 @@ class EasyPass {
     Candidate next_candidate(Span<const Row> rows, std::size_t from);
 
     /// The same three in order of submission; `try_new` tries only jobs that have come since the
-    /// previous pass, if that is enough.
+    /// previous pass, and says whether that is enough.
     bool try_new(Span<const Row> queue, WaitingJobs &waiting);
     void try_all(Span<const Row> queue, WaitingJobs &waiting);
     void backfill_sizes(Row from, WaitingJobs &waiting);
+    bool may_backfill(Row head, WaitingJobs &waiting);
+    void note_bound();
     void push_next(NextOfSize next, Row from, WaitingJobs &waiting);
 
     JobClass &class_of(Row row) {
@@ -92,11 +99,23 @@ class EasyPass {
     Pieces pieces_;
     Placement placement_;
 
+    /// Bounds of a reservation that hold until another job is the head.
+    ///
+    /// When jobs end and others are backfilled, the head can start earlier but not later than it
+    /// could before; and the less has ended by then, the less is left beside it.
+    struct Bound {
+        Row head = -1;            // -1: nothing is known
+        Time time = 0;            // it starts no later
+        std::vector<Amount> left; // so much of each resource is left at most when it does
+    };
+
     // In order of submission: what is known for the next pass.
-    Row head_ = -1;                  // the first job that does not fit; -1: all are to be tried
-    Row tried_until_ = 0;            // jobs of smaller rows cannot start
-    bool is_reserved_ = false;       // whether `reservation_` is that of `head_`
-    std::size_t num_heads_ = 0;      // the starts of the present pass before the reservation
+    bool is_quiet_ = false;     // whether nothing has happened since but new jobs
+    Row head_ = -1;             // the first job that does not fit
+    Row tried_until_ = 0;       // jobs of smaller rows cannot start
+    bool is_reserved_ = false;  // whether `reservation_` is that of `head_`
+    std::size_t num_heads_ = 0; // the starts of the present pass before the reservation
+    Bound bound_;
     std::vector<std::size_t> sizes_; // those that may fit now
     std::vector<NextOfSize> next_;   // a heap of the next job of each size
 };

@@ -49,7 +49,10 @@ bool Reservation::find_before(Time until, const Request &request, bool prefers_b
 
 const Placement &Reservation::hold(const RequestClass &what) {
     availability_.split(pieces_);
+    taken_ = availability_.total(kThen);
     availability_.take_off(kThen, what, pieces_);
+    for (std::size_t r = 0; r < taken_.size(); ++r)
+        taken_[r] -= availability_.total(kThen)[r];
     spans_of(pieces_, availability_.ranges(), placement_);
     return placement_;
 }

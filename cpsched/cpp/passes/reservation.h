@@ -30,6 +30,8 @@ class Reservation {
     const Placement &hold(const RequestClass &what);
 
     Time time() const { return time_; }
+    /// What that placement takes of each resource.
+    const std::vector<Amount> &taken() const { return taken_; }
     Availability &availability() { return availability_; }
     const Availability &availability() const { return availability_; }
     const Amount *now() const { return availability_.level(kNow); }
@@ -65,6 +67,7 @@ class Reservation {
     std::int64_t total_ = 0;            // and on all nodes; -1: not counted yet
     std::vector<std::int64_t> caps_;
     std::vector<Amount> excess_;
+    std::vector<Amount> taken_;
     Pieces pieces_;
     Placement placement_;
 };

@@ -15,7 +15,8 @@ class SlurmDispatcher : public NativeDispatcher {
     void look_at(Cluster &cluster) override;
     void tables_changed(Cluster &cluster) override;
     void queue_changed(Cluster & /*cluster*/) override {}
-    void freed(const Cluster & /*cluster*/, const AllocationRanges & /*nodes*/) override {}
+    void freed(const Cluster & /*cluster*/, Row /*row*/,
+               const AllocationRanges & /*nodes*/) override {}
     const Starts &decide(Cluster &cluster, Time now) override;
     Time again_at() const override { return scheduler_.again_at(); }
 
