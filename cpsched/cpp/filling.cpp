@@ -6,22 +6,6 @@ namespace cpsched {
 
 namespace {
 
-/// Return how many nodes in a row get `tasks`, as the first of `nodes` does that hold `fitting`.
-std::int64_t num_alike(std::int64_t tasks, std::int64_t fitting, std::int64_t nodes,
-                       std::int64_t left, std::int64_t owed) {
-    if (tasks == 1 && left == owed + 1)
-        return std::min(nodes, left);
-    if (tasks != fitting)
-        return 1;
-    if (owed == 0)
-        return std::max<std::int64_t>(std::min(nodes, left / fitting), 1);
-    if (fitting == 1)
-        return std::min(nodes, owed);
-    // Each node that is filled leaves one more than it takes, fewer by one, for the nodes owed.
-    return std::max<std::int64_t>(
-        std::min({nodes, owed, 1 + (left - owed - fitting) / (fitting - 1)}), 1);
-}
-
 /// Append nodes of a range, to the last piece if that is alike.
 void append(Pieces &pieces, const Piece &piece) {
     if (!pieces.empty() && pieces.back().range == piece.range && pieces.back().tasks == piece.tasks)
@@ -49,6 +33,21 @@ bool put_on_each(std::int64_t tasks, std::int64_t nodes, const std::vector<std::
 }
 
 } // namespace
+
+std::int64_t num_alike(std::int64_t tasks, std::int64_t fitting, std::int64_t nodes,
+                       std::int64_t left, std::int64_t owed) {
+    if (tasks == 1 && left == owed + 1)
+        return std::min(nodes, left);
+    if (tasks != fitting)
+        return 1;
+    if (owed == 0)
+        return std::max<std::int64_t>(std::min(nodes, left / fitting), 1);
+    if (fitting == 1)
+        return std::min(nodes, owed);
+    // Each node that is filled leaves one more than it takes, fewer by one, for the nodes owed.
+    return std::max<std::int64_t>(
+        std::min({nodes, owed, 1 + (left - owed - fitting) / (fitting - 1)}), 1);
+}
 
 bool fill_greedily(const std::vector<std::int64_t> &size, const Request &request,
                    const std::vector<std::int64_t> &fitting, const std::vector<std::int64_t> &order,

@@ -17,6 +17,12 @@
 
 namespace cpsched {
 
+/// Return how many of `nodes` in a row that hold `fitting` get `tasks`, as the first of them does.
+///
+/// `left` tasks are to be placed, one or more of them on each of `owed` nodes behind the first.
+std::int64_t num_alike(std::int64_t tasks, std::int64_t fitting, std::int64_t nodes,
+                       std::int64_t left, std::int64_t owed);
+
 /// Fill nodes in order, leaving a task for each node still owed.
 bool fill_greedily(const std::vector<std::int64_t> &size, const Request &request,
                    const std::vector<std::int64_t> &fitting, const std::vector<std::int64_t> &order,

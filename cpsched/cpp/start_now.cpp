@@ -24,16 +24,6 @@ void append(Placement &placement, const NodeSpan &added) {
     placement.push_back(added);
 }
 
-/// Return how many nodes in a row take `fitting` tasks, the first of which does, where `left` are
-/// to be placed and each node of the `owed` behind the first must have one.
-std::int64_t num_filled(std::int64_t fitting, std::int64_t left, std::int64_t owed) {
-    const std::int64_t spare = left - owed - fitting;
-    if (owed == 0)
-        return 1 + spare / fitting;
-    // Each further node takes one that is owed.
-    return 1 + (fitting > 1 ? std::min(spare / (fitting - 1), owed) : owed);
-}
-
 /// Place a job on nodes in their order; says whether it fits so.
 ///
 /// A job that may not have as many nodes as it likes passes over a node if with it the best of
@@ -58,9 +48,9 @@ bool fill_first_nodes(const FreeNodes &free, const Request &request, NodeCounts 
                 behind->add(fitting, -1);
                 if (!behind->hold(request.nodes_max - used - 1, left - tasks))
                     continue;
-            } else if (tasks == fitting) {
-                count = std::min(
-                    {num_filled(fitting, left, owed), end - node, request.nodes_max - used});
+            } else {
+                const std::int64_t nodes = std::min(end - node, request.nodes_max - used);
+                count = num_alike(tasks, fitting, nodes, left, owed);
             }
             append(placement, {node, count, tasks});
             left -= count * tasks;

@@ -9,11 +9,19 @@ EasyPass::EasyPass(PassContext &context)
 
 bool EasyPass::reserve(Row row) {
     const Request request = context_.request_of(row);
-    if (!reservation_.find(request, rule_ == EasyRule::kEasy))
-        return false;
+    const bool prefers_busy = rule_ == EasyRule::kEasy;
+    // While too little is free in all just before that time, the head cannot start earlier.
+    const bool is_known =
+        bound_.head == row && !context_.free.enough_in_all(bound_.before, request);
+    if (!is_known || !reservation_.find_at(bound_.time, request, prefers_busy)) {
+        if (!reservation_.find(request, prefers_busy))
+            return false;
+        bound_.before = reservation_.total_before();
+    }
     context_.starts.head = row;
     context_.starts.reserved_at = reservation_.time();
     context_.starts.reserved = reservation_.hold(request.what);
+    note_bound(request);
     return true;
 }
 
@@ -52,6 +60,7 @@ bool EasyPass::start_behind(Row row, bool is_short) {
 
 void EasyPass::run(Span<const Row> queue, Span<const Row> backfill_order, EasyRule rule) {
     rule_ = rule;
+    forget();
     if (start_heads(queue) && queue.size() > 1)
         backfill(backfill_order);
 }
@@ -130,9 +139,13 @@ void EasyPass::run_in_order(Span<const Row> queue, WaitingJobs &waiting, EasyRul
 
 void EasyPass::freed(std::int64_t num_nodes, const Amount *amount, Time expected_end) {
     is_quiet_ = false;
-    if (expected_end > bound_.time)
-        for (std::size_t r = 0; r < bound_.left.size(); ++r)
+    if (bound_.head < 0 || expected_end < bound_.time)
+        return;
+    for (std::size_t r = 0; r < bound_.left.size(); ++r) {
+        bound_.before[r] += num_nodes * amount[r];
+        if (expected_end > bound_.time)
             bound_.left[r] += num_nodes * amount[r];
+    }
 }
 
 bool EasyPass::try_new(Span<const Row> queue, WaitingJobs &waiting) {
@@ -183,7 +196,7 @@ void EasyPass::try_all(Span<const Row> queue, WaitingJobs &waiting) {
 
 /// Say whether some job behind a head may start by what is known of the reservation.
 bool EasyPass::may_backfill(Row head, WaitingJobs &waiting) {
-    if (sizes_.empty() || bound_.head != head || !context_.free.are_summed())
+    if (sizes_.empty() || bound_.head != head)
         return !sizes_.empty();
     const Job *jobs = context_.now.jobs;
     return std::any_of(sizes_.begin(), sizes_.end(), [&](std::size_t size) {
@@ -195,6 +208,7 @@ bool EasyPass::may_backfill(Row head, WaitingJobs &waiting) {
 }
 
 void EasyPass::backfill_sizes(Row from, WaitingJobs &waiting) {
+    std::vector<Amount> total = reservation_.availability().total(Reservation::kThen);
     next_.clear();
     for (const std::size_t size : sizes_)
         push_next({from, size, true, true}, from, waiting);
@@ -214,18 +228,30 @@ void EasyPass::backfill_sizes(Row from, WaitingJobs &waiting) {
             next.tries_long = false;
         push_next(next, next.row + 1, waiting);
     }
-    note_bound();
+    lower_bound(std::move(total));
 }
 
-void EasyPass::note_bound() {
-    const Request head = context_.request_of(head_);
-    bound_.head = head_;
+void EasyPass::note_bound(const Request &head) {
+    const RequestClass &what = head.what;
+    bound_.head = -1;
+    if (what.is_even() || what.is_contiguous() || what.is_confined() || !context_.free.are_summed())
+        return;
+    bound_.head = context_.starts.head;
     bound_.time = reservation_.time();
     bound_.left = reservation_.availability().total(Reservation::kThen);
     // A job alone on its nodes may take less on others.
     for (std::size_t r = 0; r < bound_.left.size(); ++r)
-        bound_.left[r] +=
-            reservation_.taken()[r] - head.tasks * head.what.task(static_cast<int>(r));
+        bound_.left[r] += reservation_.taken()[r] - head.tasks * what.task(static_cast<int>(r));
+}
+
+/// Take what was started beside the reservation off its bound; `total` is what was free in all when
+/// it begins.
+void EasyPass::lower_bound(std::vector<Amount> total) {
+    const std::vector<Amount> &now = reservation_.availability().total(Reservation::kThen);
+    for (std::size_t r = 0; bound_.head >= 0 && r < total.size(); ++r) {
+        bound_.left[r] -= total[r] - now[r];
+        bound_.before[r] -= total[r] - now[r];
+    }
 }
 
 void EasyPass::push_next(NextOfSize next, Row from, WaitingJobs &waiting) {

@@ -84,7 +84,8 @@ class EasyPass {
     void try_all(Span<const Row> queue, WaitingJobs &waiting);
     void backfill_sizes(Row from, WaitingJobs &waiting);
     bool may_backfill(Row head, WaitingJobs &waiting);
-    void note_bound();
+    void note_bound(const Request &head);
+    void lower_bound(std::vector<Amount> total);
     void push_next(NextOfSize next, Row from, WaitingJobs &waiting);
 
     JobClass &class_of(Row row) {
@@ -102,11 +103,15 @@ class EasyPass {
     /// Bounds of a reservation that hold until another job is the head.
     ///
     /// When jobs end and others are backfilled, the head can start earlier but not later than it
-    /// could before; and the less has ended by then, the less is left beside it.
+    /// could before; and the less has ended by then, the less is left beside it. Not for jobs whose
+    /// tasks cannot be placed one by one: they may fit on less and not on more.
     struct Bound {
-        Row head = -1;            // -1: nothing is known
-        Time time = 0;            // it starts no later
-        std::vector<Amount> left; // so much of each resource is left at most when it does
+        Row head = -1; // -1: nothing is known
+        Time time = 0; // it starts no later
+        // So much of each resource is left at most when it does, and is free at most just before
+        // that time.
+        std::vector<Amount> left;
+        std::vector<Amount> before;
     };
 
     // In order of submission: what is known for the next pass.

@@ -17,7 +17,7 @@ Reservation::Reservation(PassContext &context) : context_(context), availability
 bool Reservation::find(const Request &request, bool prefers_busy) {
     const Span<const Row> running = context_.now.running;
     for (std::size_t count = kFirstEnds;; count *= kMoreEnds) {
-        running_ = running.part(0, std::min(count, running.size()));
+        begin(std::min(count, running.size()));
         const bool are_all = running_.size() == running.size();
         // What ends in that second or later is not looked at.
         const Time until = are_all ? kFar : end_of(running[running_.size()]);
@@ -28,23 +28,41 @@ bool Reservation::find(const Request &request, bool prefers_busy) {
     }
 }
 
-bool Reservation::find_before(Time until, const Request &request, bool prefers_busy) {
-    availability_.begin(context_.free, context_.now, running_.size(), context_.starts);
+void Reservation::begin(std::size_t num_running) {
+    running_ = context_.now.running.part(0, num_running);
+    availability_.begin(context_.free, context_.now, num_running, context_.starts);
     availability_.append(kFar);
     ended_ = 0;
     total_ = -1;
-    const Ranges &ranges = availability_.ranges();
-    for (Time second = next_end(context_.now.now); second < until; second = next_end(second)) {
-        end_jobs(second);
-        if (!enough_in_all(request) ||
-            shortage(context_.nodes, then(), ranges, request, caps_) != kFits ||
-            !context_.placer.place_preferring(then(), excess(kThen, kNow, prefers_busy), ranges,
-                                              request, pieces_))
-            continue;
-        time_ = second;
-        return true;
+}
+
+bool Reservation::find_before(Time until, const Request &request, bool prefers_busy) {
+    Time before = context_.now.now;
+    for (Time second = next_end(before); second < until; second = next_end(second)) {
+        total_before_ = availability_.total(kThen);
+        end_jobs(before, second);
+        if (enough_in_all(request) &&
+            shortage(context_.nodes, then(), availability_.ranges(), request, caps_) == kFits &&
+            place_at(second, request, prefers_busy))
+            return true;
+        before = second;
     }
     return false;
+}
+
+bool Reservation::find_at(Time second, const Request &request, bool prefers_busy) {
+    const Span<const Row> running = context_.now.running;
+    const auto ends_later = [this](Time until, Row row) { return end_of(row) > until; };
+    const Row *behind = std::upper_bound(running.begin(), running.end(), second, ends_later);
+    begin(static_cast<std::size_t>(behind - running.begin()));
+    end_jobs(context_.now.now, second);
+    return place_at(second, request, prefers_busy);
+}
+
+bool Reservation::place_at(Time second, const Request &request, bool prefers_busy) {
+    time_ = second;
+    return context_.placer.place_preferring(then(), excess(kThen, kNow, prefers_busy),
+                                            availability_.ranges(), request, pieces_);
 }
 
 const Placement &Reservation::hold(const RequestClass &what) {
@@ -90,12 +108,12 @@ Time Reservation::next_end(Time after) const {
     return next;
 }
 
-void Reservation::end_jobs(Time second) {
+void Reservation::end_jobs(Time after, Time until) {
     const Snapshot &now = context_.now;
-    for (; ended_ < running_.size() && end_of(running_[ended_]) == second; ++ended_)
+    for (; ended_ < running_.size() && end_of(running_[ended_]) <= until; ++ended_)
         availability_.give_back(kThen, now.jobs[running_[ended_]], now);
     for (const Starts::Start &start : context_.starts.starts)
-        if (end_of(start) == second)
+        if (after < end_of(start) && end_of(start) <= until)
             availability_.give_back(kThen, context_.request_of(start.row).what,
                                     context_.starts.spans_of(start));
 }

@@ -26,10 +26,14 @@ class Reservation {
     /// Where `prefers_busy` holds, the placement uses capacity that is busy now before what is
     /// free.
     bool find(const Request &request, bool prefers_busy);
+    /// Do the same where the second is known already.
+    bool find_at(Time second, const Request &request, bool prefers_busy);
     /// Take the placement that was found off what is free from its second on, and return it.
     const Placement &hold(const RequestClass &what);
 
     Time time() const { return time_; }
+    /// What all nodes together have just before the second that `find` found.
+    const std::vector<Amount> &total_before() const { return total_before_; }
     /// What that placement takes of each resource.
     const std::vector<Amount> &taken() const { return taken_; }
     Availability &availability() { return availability_; }
@@ -41,14 +45,18 @@ class Reservation {
     const Amount *excess(std::size_t row, std::size_t other, bool counts);
 
   private:
+    /// Begin with the ends of some running jobs, the first ones.
+    void begin(std::size_t num_running);
+    /// Place a job once the jobs have ended that do so by a second.
+    bool place_at(Time second, const Request &request, bool prefers_busy);
     /// Do as `find`, with the ends of some running jobs, before a second.
     bool find_before(Time until, const Request &request, bool prefers_busy);
     Time end_of(Row running) const;
     Time end_of(const Starts::Start &start) const;
     /// Return when the next job ends after a second, kFar for never.
     Time next_end(Time after) const;
-    /// Let the jobs end that do so at a second.
-    void end_jobs(Time second);
+    /// Let the jobs end that do so after a second and until another.
+    void end_jobs(Time after, Time until);
     /// Say whether all nodes together hold a job's tasks once the jobs have ended.
     bool enough_in_all(const Request &request);
     /// Count the tasks that fit on all ranges, or on those that ended jobs have held.
@@ -67,6 +75,7 @@ class Reservation {
     std::int64_t total_ = 0;            // and on all nodes; -1: not counted yet
     std::vector<std::int64_t> caps_;
     std::vector<Amount> excess_;
+    std::vector<Amount> total_before_;
     std::vector<Amount> taken_;
     Pieces pieces_;
     Placement placement_;
