@@ -294,7 +294,7 @@ void Cluster::hold(std::int64_t k, std::int64_t first, std::int64_t num_nodes, s
     held_first_[at(k)] = first;
     held_nodes_[at(k)] = num_nodes;
     held_tasks_[at(k)] = tasks;
-    std::copy_n(amount, num_resources_, held_amount_.data() + k * num_resources_);
+    copy_amounts(amount, num_resources_, held_amount_.data() + k * num_resources_);
 }
 
 std::int64_t Cluster::reserve_allocation(std::int64_t count) {

@@ -65,13 +65,16 @@ inline std::int64_t num_fitting_tasks(const Nodes &nodes, const Amount *free, st
         if (left < 0)
             return 0;
         const Amount need = what.task(r);
+        if (left < need)
+            return 0;
         if (need == 1)
             fitting = std::min(fitting, left);
-        // Dividing is slow, and there is plenty of most resources; the product must not overflow.
+        // Dividing is slow: one task fits often, and there is plenty of most resources. The product
+        // must not overflow.
+        else if (need > 1 && left - need < need)
+            fitting = 1;
         else if (need > 1 && (fitting >= kFactor || need * fitting > left))
             fitting = std::min(fitting, left / need);
-        if (fitting == 0)
-            return 0;
     }
     return fitting;
 }

@@ -15,15 +15,14 @@ RangedAmounts::RangedAmounts(int num_resources, const Amount *amounts, const Ran
 void RangedAmounts::split_at(std::int64_t node) {
     if (node == starts_.num_nodes() || starts_.begins_at(node))
         return;
-    std::copy_n(of(node), width_, amounts_.data() + node * width_);
+    copy_amounts(of(node), width_, amounts_.data() + node * width_);
     starts_.begin_at(node);
 }
 
 void RangedAmounts::join_at(std::int64_t node, const RangeStarts &apart) {
     if (node == 0 || node == starts_.num_nodes() || apart.begins_at(node))
         return;
-    const Amount *before = of(node - 1);
-    if (std::equal(before, before + width_, of_range(node)))
+    if (are_equal(of(node - 1), of_range(node), width_))
         starts_.join_at(node);
 }
 

@@ -13,7 +13,7 @@ void AllocationRecorder::on_start(Row row, const AllocationRanges &allocation, T
         const bool continues =
             k > 0 && allocation.first[k] == allocation.first[k - 1] + allocation.num_nodes[k - 1] &&
             allocation.tasks[k] == allocation.tasks[k - 1] &&
-            std::equal(amount, amount + num_resources_, amount - num_resources_);
+            are_equal(amount, amount - num_resources_, num_resources_);
         if (continues) {
             rows_[(used - 1) * width + 3] += allocation.num_nodes[k];
             continue;
@@ -22,7 +22,7 @@ void AllocationRecorder::on_start(Row row, const AllocationRanges &allocation, T
         const std::int64_t known[] = {row, now, allocation.first[k], allocation.num_nodes[k],
                                       allocation.tasks[k]};
         std::copy(known, known + 5, recorded);
-        std::copy(amount, amount + num_resources_, recorded + 5);
+        copy_amounts(amount, num_resources_, recorded + 5);
         ++used;
     }
 }

@@ -1,6 +1,7 @@
 // Numbers, and arrays that others own.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -42,6 +43,18 @@ class Span {
 template <class T>
 Span<const T> span_of(const std::vector<T> &values) {
     return {values.data(), values.size()};
+}
+
+/// Copy amounts of resources; most often there are few.
+inline void copy_amounts(const Amount *from, std::int64_t count, Amount *to) {
+    if (count == 1)
+        *to = *from;
+    else
+        std::copy_n(from, count, to);
+}
+
+inline bool are_equal(const Amount *a, const Amount *b, std::int64_t count) {
+    return count == 1 ? *a == *b : std::equal(a, a + count, b);
 }
 
 /// Return the quotient rounded up; both are positive.
