@@ -16,6 +16,7 @@ from cpsched.study.folder import begin, is_complete_copy, put_in_place, under_wa
 from cpsched.study.inputs import prepare
 from cpsched.study.writer import save_run
 from cpsched.util import registry
+from cpsched.util.interruption import is_interruption
 from cpsched.util.own_code import described, fault_of
 
 if TYPE_CHECKING:
@@ -98,9 +99,9 @@ def work_on(
         if schedules is not None:
             schedules[task.name] = schedule
         return RunOutcome(name=task.name)
-    except KeyboardInterrupt:
-        raise
     except BaseException as error:
+        if is_interruption(error):
+            raise
         # Whatever a dispatcher, a predictor or a library raises, the other runs continue.
         return RunOutcome(name=task.name, error=_reason(error), trace=traceback.format_exc())
 
