@@ -18,19 +18,30 @@ from cpsched.util.interruption import is_interruption
 _INTERRUPTED = 130
 #: Seconds in which further signals are the same request: ``timeout`` sends two, Slurm more.
 _SAME_REQUEST = 1.0
+#: Seconds after which KeyboardInterrupt is raised again.
+_AGAIN = 0.2
 
 
 class _Interruption:
-    """A handler of signals that raises KeyboardInterrupt, and lets it remove what is unfinished."""
+    """
+    A handler of signals that raises KeyboardInterrupt.
+
+    It raises it again as long as the program goes on: NumPy drops the error if a signal arrives
+    while it makes a string of an array (numpy issue 20596). It does not raise it while what is
+    half-written is removed, unless someone asks again.
+    """
 
     def __init__(self) -> None:
         self._last = float("-inf")
 
-    def __call__(self, *_: object) -> None:
-        """Raise KeyboardInterrupt, once for signals that follow one another."""
-        is_first = monotonic() - self._last > _SAME_REQUEST
-        self._last = monotonic()
-        if is_first:
+    def __call__(self, number: int, frame: object = None) -> None:
+        """Raise KeyboardInterrupt, and have SIGALRM sent again and again."""
+        del frame
+        is_new = number != signal.SIGALRM and monotonic() - self._last > _SAME_REQUEST
+        if number != signal.SIGALRM:
+            self._last = monotonic()
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN, _AGAIN)
+        if is_new or not is_interruption(sys.exc_info()[1]):
             raise KeyboardInterrupt
 
 
@@ -56,7 +67,7 @@ def main() -> None:
 
 
 def _handle_signals(handler: Any) -> None:
-    """Set what SIGINT and SIGTERM do, where the parent of this process does not ignore them."""
-    for number in (signal.SIGINT, signal.SIGTERM):
+    """Set what signals do, where the parent of this process does not ignore them."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, handler)

@@ -138,24 +138,59 @@ def test_a_library_reports_an_error_of_its_own(four_cores, interrupted, sign):
     assert not (four_cores / "out" / "failed").exists()
 
 
+#: A dispatcher that loses the error, as NumPy does while it makes a string of an array.
+LOST = """\
+import time
+from pathlib import Path
+from cpsched.dispatch.rules import Fifo
+
+class Lost(Fifo):
+    def choose(self, view):
+        Path("begun").touch()
+        try:
+            time.sleep(60)
+        except KeyboardInterrupt:
+            pass
+        time.sleep(60)
+"""
+
+
+@SIGNALS
+def test_a_library_loses_the_error(four_cores, interrupted, sign):
+    """The command used to go on to its end."""
+    (four_cores / "log.swf").write_text(swf(20))
+    (four_cores / "own.py").write_text(LOST)
+    assert interrupted(sign, *SIMULATE, "own:Lost") == (130, "", LINE)
+
+
 def test_signals_that_follow_one_another_are_one_request(monkeypatch):
     """``timeout`` sends two: the second used to stop the removal of what is half-written."""
     now = 0.0
+    timers = []
     monkeypatch.setattr(program, "monotonic", lambda: now)
+    monkeypatch.setattr(signal, "setitimer", lambda *timer: timers.append(timer))
     interrupt = program._Interruption()
+    try:
+        interrupt(signal.SIGTERM)
+    except KeyboardInterrupt:
+        now = 0.9
+        interrupt(signal.SIGTERM)
+        interrupt(signal.SIGALRM)
+        now = 2.0
+        interrupt(signal.SIGALRM)
+        with pytest.raises(KeyboardInterrupt):
+            interrupt(signal.SIGTERM)
+    assert timers == [(signal.ITIMER_REAL, 0.2, 0.2)] * 3
     with pytest.raises(KeyboardInterrupt):
-        interrupt(signal.SIGTERM, None)
-    now = 0.9
-    interrupt(signal.SIGTERM, None)
-    now = 2.0
-    with pytest.raises(KeyboardInterrupt):
-        interrupt(signal.SIGTERM, None)
+        interrupt(signal.SIGALRM)
 
 
 def test_a_program_in_the_background_ignores_what_its_parent_ignores(monkeypatch):
     """As ``cpsched ... &`` in a script: Ctrl-C is for what runs in front."""
-    handlers = {signal.SIGINT: signal.SIG_IGN, signal.SIGTERM: signal.SIG_DFL}
+    handlers = dict.fromkeys((signal.SIGTERM, signal.SIGALRM), signal.SIG_DFL)
+    handlers[signal.SIGINT] = signal.SIG_IGN
     monkeypatch.setattr(signal, "getsignal", handlers.get)
     monkeypatch.setattr(signal, "signal", handlers.__setitem__)
     program._handle_signals(print)
-    assert handlers == {signal.SIGINT: signal.SIG_IGN, signal.SIGTERM: print}
+    assert handlers.pop(signal.SIGINT) == signal.SIG_IGN
+    assert set(handlers.values()) == {print}

@@ -13,7 +13,7 @@ def raised(before, error, *, caused=False):
         except BaseException as handled:
             if caused:
                 raise error from handled
-            raise error
+            raise error  # noqa: B904
     except BaseException as caught:
         return caught
 
