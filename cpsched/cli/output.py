@@ -13,6 +13,7 @@ import typer
 from cpsched.errors import CpschedError, DispatchError, VerificationError
 from cpsched.util.documents import json_text
 from cpsched.util.interruption import is_interruption
+from cpsched.util.memory import is_out_of_memory
 from cpsched.util.own_code import fault_of
 from cpsched.util.words import counted, escaped
 
@@ -85,6 +86,9 @@ def _other(error: BaseException) -> int:
     """Return the exit code for an error that is not one of cpsched's own, or raise it again."""
     if (fault := fault_of(error)) is not None:
         complain(f"{fault}; --debug shows the traceback")
+        return WRONG
+    if is_out_of_memory(error):
+        complain("out of memory; --first N takes fewer jobs, --workers 1 makes one run at a time")
         return WRONG
     if not isinstance(error, OSError):
         raise error

@@ -17,6 +17,7 @@ from cpsched.study.inputs import prepare
 from cpsched.study.writer import save_run
 from cpsched.util import registry
 from cpsched.util.interruption import is_interruption
+from cpsched.util.memory import is_out_of_memory
 from cpsched.util.own_code import described, fault_of
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 Watch: TypeAlias = Callable[[str, int, int | None], Sequence[Observer]]
 #: The error of a run whose process was killed each time that it was tried.
 KILLED = "its process was killed, perhaps because it ran out of memory"
+#: The error of a run that got no more memory.
+OUT_OF_MEMORY = "out of memory"
 #: How often a run is tried that kills its process.
 _ATTEMPTS = 2
 
@@ -113,6 +116,8 @@ def _reason(error: BaseException) -> str:
         return message
     if (fault := fault_of(error)) is not None:
         return fault
+    if is_out_of_memory(error):
+        return OUT_OF_MEMORY
     if message and isinstance(error, OSError):
         return message
     last = traceback.extract_tb(error.__traceback__)[-1]
