@@ -11,6 +11,7 @@ import pytest
 from small_studies import swf, until
 
 from cpsched.cli import program
+from cpsched.util import interruption
 
 pytestmark = pytest.mark.slow
 
@@ -48,7 +49,8 @@ class Library(Fifo):
         try:
             time.sleep(60)
         except KeyboardInterrupt:
-            raise RuntimeError("stopped")
+            pass
+        raise RuntimeError("stopped")
 """
 
 #: A package that takes its time, in a string of code as dataclasses have them.
@@ -167,9 +169,9 @@ def test_signals_that_follow_one_another_are_one_request(monkeypatch):
     """``timeout`` sends two: the second used to stop the removal of what is half-written."""
     now = 0.0
     timers = []
-    monkeypatch.setattr(program, "monotonic", lambda: now)
+    monkeypatch.setattr(interruption, "monotonic", lambda: now)
     monkeypatch.setattr(signal, "setitimer", lambda *timer: timers.append(timer))
-    interrupt = program._Interruption()
+    interrupt = interruption.Interruption()
     try:
         interrupt(signal.SIGTERM)
     except KeyboardInterrupt:
