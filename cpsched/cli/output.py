@@ -84,11 +84,12 @@ def guarded(run: Callable[[], Any], *, debug: bool) -> int:
 
 def _other(error: BaseException) -> int:
     """Return the exit code for an error that is not one of cpsched's own, or raise it again."""
-    if (fault := fault_of(error)) is not None:
-        complain(f"{fault}; --debug shows the traceback")
-        return WRONG
+    # First, as it takes no memory.
     if is_out_of_memory(error):
         complain("out of memory; --first N takes fewer jobs, --workers 1 makes one run at a time")
+        return WRONG
+    if (fault := fault_of(error)) is not None:
+        complain(f"{fault}; --debug shows the traceback")
         return WRONG
     if not isinstance(error, OSError):
         raise error

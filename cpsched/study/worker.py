@@ -111,13 +111,13 @@ def work_on(
 
 def _reason(error: BaseException) -> str:
     """Return an error as one line; of one that nobody foresaw, its type and where it was raised."""
+    if is_out_of_memory(error):
+        return OUT_OF_MEMORY
     kind, message = described(error)
     if message and isinstance(error, CpschedError):
         return message
     if (fault := fault_of(error)) is not None:
         return fault
-    if is_out_of_memory(error):
-        return OUT_OF_MEMORY
     if message and isinstance(error, OSError):
         return message
     last = traceback.extract_tb(error.__traceback__)[-1]

@@ -45,8 +45,6 @@ def test_a_run_is_too_large(four_cores, cpsched, monkeypatch):
         return simulate(*arguments, dispatcher=dispatcher, **options)
 
     monkeypatch.setattr(worker, "simulate", limited)
-    # The error is this module's here.
-    monkeypatch.setattr(worker, "fault_of", lambda _: None)
     (four_cores / "log.swf").write_text(swf(20))
     words = ("compare", "log.swf", "--system", "four.toml", "--out", "out", "--no-report")
     code, out, err = cpsched(*words, "-d", "easy", "-d", "fifo")
