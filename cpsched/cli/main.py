@@ -5,9 +5,7 @@ from __future__ import annotations
 import atexit
 import gc
 import os
-import signal
 import sys
-import threading
 from typing import Annotated, Any
 
 import typer
@@ -142,9 +140,6 @@ def main(arguments: list[str] | None = None) -> None:
     # Python need not collect garbage at exit either.
     atexit.unregister(gc.freeze)
     atexit.register(gc.freeze)
-    # A command that is told to end says so, and removes what it has half done, as on Ctrl-C.
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
     if hidden := hidden_package():
         name, file = hidden
         where = f"{file} hides it" if file else "it is not installed"

@@ -12,6 +12,8 @@ import typer
 
 from cpsched.errors import CpschedError, DispatchError, VerificationError
 from cpsched.util.documents import json_text
+from cpsched.util.interruption import is_interruption
+from cpsched.util.memory import is_out_of_memory
 from cpsched.util.own_code import fault_of
 from cpsched.util.words import counted, escaped
 
@@ -58,7 +60,6 @@ BAD_INPUT = 2
 WRONG = 1
 #: Some run failed; the others are there.
 SOME_FAILED = 1
-INTERRUPTED = 130
 
 
 def guarded(run: Callable[[], Any], *, debug: bool) -> int:
@@ -66,40 +67,34 @@ def guarded(run: Callable[[], Any], *, debug: bool) -> int:
     try:
         run()
     except CpschedError as error:
-        if debug:
+        if debug or is_interruption(error):
             raise
         complain(str(error))
         return WRONG if isinstance(error, DispatchError | VerificationError) else BAD_INPUT
-    except KeyboardInterrupt:
-        return _interrupted()
     except BrokenPipeError:
         # The reader closed the pipe; Python must not report this at exit.
         sys.stderr.close()
         return 0
     except BaseException as error:
-        return _other(error, debug=debug)
+        if debug or is_interruption(error):
+            raise
+        return _other(error)
     return 0
 
 
-def _other(error: BaseException, *, debug: bool) -> int:
+def _other(error: BaseException) -> int:
     """Return the exit code for an error that is not one of cpsched's own, or raise it again."""
-    # What typer raises on Ctrl-C; a library that is interrupted in a call may report the second.
-    stopped = isinstance(error, SystemExit) and error.code == INTERRUPTED
-    cause = error.__cause__ if isinstance(error, SystemError) else None
-    if stopped or isinstance(cause, KeyboardInterrupt):
-        return _interrupted()
-    if not debug and (fault := fault_of(error)) is not None:
+    # First, as it takes no memory.
+    if is_out_of_memory(error):
+        complain("out of memory; --first N takes fewer jobs, --workers 1 makes one run at a time")
+        return WRONG
+    if (fault := fault_of(error)) is not None:
         complain(f"{fault}; --debug shows the traceback")
         return WRONG
-    if debug or not isinstance(error, OSError):
+    if not isinstance(error, OSError):
         raise error
     complain(f"{error.filename or 'output'}: {error.strerror or error}")
     return BAD_INPUT
-
-
-def _interrupted() -> int:
-    complain("interrupted; nothing half-written is left behind")
-    return INTERRUPTED
 
 
 def complain(message: str, what: str = "cpsched") -> None:

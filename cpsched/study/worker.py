@@ -16,6 +16,8 @@ from cpsched.study.folder import begin, is_complete_copy, put_in_place, under_wa
 from cpsched.study.inputs import prepare
 from cpsched.study.writer import save_run
 from cpsched.util import registry
+from cpsched.util.interruption import is_interruption
+from cpsched.util.memory import is_out_of_memory
 from cpsched.util.own_code import described, fault_of
 
 if TYPE_CHECKING:
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 Watch: TypeAlias = Callable[[str, int, int | None], Sequence[Observer]]
 #: The error of a run whose process was killed each time that it was tried.
 KILLED = "its process was killed, perhaps because it ran out of memory"
+#: The error of a run that got no more memory.
+OUT_OF_MEMORY = "out of memory"
 #: How often a run is tried that kills its process.
 _ATTEMPTS = 2
 
@@ -98,15 +102,17 @@ def work_on(
         if schedules is not None:
             schedules[task.name] = schedule
         return RunOutcome(name=task.name)
-    except KeyboardInterrupt:
-        raise
     except BaseException as error:
+        if is_interruption(error):
+            raise
         # Whatever a dispatcher, a predictor or a library raises, the other runs continue.
         return RunOutcome(name=task.name, error=_reason(error), trace=traceback.format_exc())
 
 
 def _reason(error: BaseException) -> str:
     """Return an error as one line; of one that nobody foresaw, its type and where it was raised."""
+    if is_out_of_memory(error):
+        return OUT_OF_MEMORY
     kind, message = described(error)
     if message and isinstance(error, CpschedError):
         return message

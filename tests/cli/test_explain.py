@@ -2,7 +2,6 @@
 
 import json
 import re
-import signal
 from pathlib import Path
 from textwrap import dedent
 
@@ -151,16 +150,3 @@ def test_simulate_shows_how_the_solver_was_used(files, cpsched):
     (run,) = json.loads(out)["runs"]
     assert run["decisions"]["solver_calls"] == 1
     assert run["timing"]["decision_median_s"] <= run["timing"]["decision_max_s"]
-
-
-@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
-def test_an_interruption_is_said(files, cpsched, monkeypatch, sign):
-    """Ctrl-C or SIGTERM in the middle of a command: one line, no traceback, no file."""
-
-    def interrupted(*_, **__):
-        signal.raise_signal(sign)
-
-    monkeypatch.setattr("cpsched.forecast.why_in_log", interrupted)
-    code, out, err = cpsched(*EXPLAIN, "--job", "4", "--at", "4")
-    assert (code, out) == (130, "")
-    assert err == "cpsched: interrupted; nothing half-written is left behind\n"

@@ -173,3 +173,14 @@ def test_arguments_that_do_not_belong_together_are_refused():
     options = dict.fromkeys(("by_rule", "only_fitting", "may_wait", "backfills"), False)
     with pytest.raises(ValueError, match="no measure has this number"):
         _core.EpisodeOptions(**options, behind=0, rules=[0], visible=2, measure=len(MEASURES))
+
+
+def test_an_array_that_is_too_long_is_out_of_memory():
+    """It used to be a ValueError: "cannot create std::vector larger than max_size()"."""
+    decides = dict.fromkeys(("by_rule", "only_fitting", "may_wait", "backfills"), False)
+    options = _core.EpisodeOptions(**decides, behind=0, rules=[0], visible=2**60, measure=0)
+    with pytest.raises(MemoryError):
+        _core.Episodes(
+            pool_of((0, 1, 5)), options, num_episodes=1, length=1, shows_system=True,
+            is_dense=True, relative_to=None,
+        )  # fmt: skip

@@ -22,6 +22,21 @@ pytestmark = pytest.mark.slow
 
 ELSEWHERE = [("--workers", "2"), ("--executor", "dask", "--workers", "2")]
 EACH = pytest.mark.parametrize("elsewhere", ELSEWHERE, ids=["processes", "dask"])
+#: A dispatcher that takes forever, unless there is a file.
+ENDLESS = """
+import time
+from pathlib import Path
+from cpsched.dispatch.rules import Fifo
+
+class Endless(Fifo):
+    name = "endless"
+
+    def choose(self, view):
+        while not Path(__file__).with_name("released").exists():
+            Path(__file__).with_name("begun").touch()
+            time.sleep(0.01)
+        return super().choose(view)
+"""
 EASY = ("-d", "fifo", "-d", "easy")
 
 
@@ -31,6 +46,7 @@ def start(tmp_path):
     (tmp_path / "log.swf").write_text(swf(300, gap=35))
     (tmp_path / "four.toml").write_text(FOUR_CORES)
     (tmp_path / "fatal.py").write_text(FATAL)
+    (tmp_path / "endless.py").write_text(ENDLESS)
     path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
     command = [sys.executable, "-m", "cpsched", "compare", "log.swf"]
     command += ["--system", "four.toml", "--repeat", "3", "--no-report"]
@@ -122,18 +138,27 @@ def test_a_killed_command_continues(start, run, tmp_path, elsewhere):
     assert not any((there / ".work").iterdir())
 
 
-@EACH
-def test_ctrl_c_is_one_line_and_leaves_no_process(start, tmp_path, elsewhere):
-    """Sent to all processes of the command, as a terminal does."""
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("elsewhere", [(), *ELSEWHERE], ids=["here", "processes", "dask"])
+def test_a_signal_is_one_line_and_the_next_command_continues(start, run, tmp_path, elsewhere, sign):
+    """Sent to all processes of the command, as a terminal and batch systems do."""
     there = tmp_path / "there"
-    process = start(*EASY, "--out", "there", *elsewhere)
-    until(lambda: any(there.glob(".work/*/*")))
-    os.killpg(process.pid, signal.SIGINT)
+    words = (*EASY, "-d", "endless:Endless", "--out", "there", *elsewhere)
+    process = start(*words)
+    until(lambda: (tmp_path / "begun").exists())
+    os.killpg(process.pid, sign)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, "")
     assert err == "cpsched: interrupted; nothing half-written is left behind\n"
     until(lambda: not workers_of(tmp_path))
     assert not any((there / ".work").iterdir())
+    assert not (there / "failed").exists()
+    made = len(list((there / "runs").iterdir()))
+    assert made < 9
+    (tmp_path / "released").touch()
+    code, out, err = run(*words)
+    assert (code, err) == (0, "")
+    assert out.startswith(f"9 runs: {9 - made} made, {made} already done, 0 failed\n")
 
 
 @pytest.fixture

@@ -1,5 +1,8 @@
 #include <nanobind/nanobind.h>
 
+#include <exception>
+#include <stdexcept>
+
 #include "build.h"
 #include "cluster.h"
 #include "columns.h"
@@ -9,7 +12,21 @@
 #include "pass_memory.h"
 #include "slurm.h"
 
+namespace {
+
+/// An array longer than any can be is out of memory, too; nanobind makes it a ValueError.
+void translate_length(const std::exception_ptr &exception, void *) {
+    try {
+        std::rethrow_exception(exception);
+    } catch (const std::length_error &error) {
+        PyErr_SetString(PyExc_MemoryError, error.what());
+    }
+}
+
+} // namespace
+
 NB_MODULE(_core, module) {
+    nanobind::register_exception_translator(translate_length);
     module.doc() = "The native core of cpsched.";
     // What is still in use when the interpreter ends is no fault, and nothing for users to read.
     nanobind::set_leak_warnings(false);

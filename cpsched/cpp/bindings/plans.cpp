@@ -32,7 +32,10 @@ Snapshot snapshot_of(Time now, const Matrix &columns, const Ints &running) {
 
 nb::tuple plan(PassMemory &memory, const Ints &rows, std::int64_t depth, bool full) {
     const PassContext &context = memory.begin();
-    std::vector<Time> planned = memory.conservative.run(span(rows), depth, full);
+    std::vector<Time> planned = memory.conservative.run(span(rows), depth, full, [] {
+        if (PyErr_CheckSignals() != 0)
+            throw nb::python_error();
+    });
     return nb::make_tuple(result_of(context), moved(std::move(planned)));
 }
 

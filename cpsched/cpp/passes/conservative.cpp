@@ -8,7 +8,8 @@ ConservativePass::ConservativePass(PassContext &context)
     : context_(context), profile_(context.nodes), search_(profile_, context.placer),
       bounds_(context.nodes) {}
 
-std::vector<Time> ConservativePass::run(Span<const Row> rows, std::int64_t depth, bool full) {
+std::vector<Time> ConservativePass::run(Span<const Row> rows, std::int64_t depth, bool full,
+                                        const std::function<void()> &check_signals) {
     const Time now = context_.now.now;
     std::vector<Time> planned(rows.size(), -1);
     // Before the first reservation, what fits now fits for as long as it likes.
@@ -27,6 +28,7 @@ std::vector<Time> ConservativePass::run(Span<const Row> rows, std::int64_t depth
         const Time earliest = bounds_.earliest(request, now);
         if (now_only && (earliest > now || !context_.free.may_fit(request)))
             continue;
+        check_signals();
         const Window window = window_of(request, earliest, now_only);
         bounds_.note(request, window.start);
         if (!window.exists)

@@ -15,6 +15,8 @@
 #include "passes/start_bounds.h"
 #include "windows.h"
 
+#include <functional>
+
 namespace cpsched {
 
 /// Plans a queue; keeps its arrays from decision to decision.
@@ -27,8 +29,10 @@ class ConservativePass {
     ///
     /// At most `depth` jobs get a reservation. If `full`, every job is planned; otherwise planning
     /// stops as soon as no later job could start now. Returns the planned start of each job, -1
-    /// where it was not planned; what starts is in the context.
-    std::vector<Time> run(Span<const Row> rows, std::int64_t depth, bool full);
+    /// where it was not planned; what starts is in the context. `check_signals` is called before
+    /// each window search, and ends the plan if it throws: a queue of 60,000 jobs takes seconds.
+    std::vector<Time> run(Span<const Row> rows, std::int64_t depth, bool full,
+                          const std::function<void()> &check_signals);
 
   private:
     /// Start jobs from the first one on as long as they fit; returns how many do.
