@@ -118,7 +118,7 @@ class AllocationRecorder(Observer):
             end[here] = end_time[rows[:, _JOB]]
             amount[here] = rows[:, _AMOUNT:]
             for values in (self._rows, amount, *columns.values()):
-                let_go(values, first, stop)
+                let_go(values, 0, stop)
             first = stop
         columns["leaving"][:] = Leaving.END
         begins = np.searchsorted(start, [since for _, since, _, _ in self._left])

@@ -1,6 +1,7 @@
 """Arrays of one value, and arrays in files: the same numbers, in less memory."""
 
 import os
+from mmap import PAGESIZE
 from pathlib import Path
 
 import numpy as np
@@ -54,6 +55,16 @@ def test_what_is_let_go_comes_back(in_files):
     writable[3, 1] = -1
     let_go(writable, 0, 5000)
     assert shown[3, 1] == -1
+
+
+def test_a_column_of_a_large_array_is_let_go_with_its_rows():
+    """The array is large enough for a file, its column is not; letting it go takes all pages."""
+    writable, shown = shared(1 << 20, 41)
+    writable[:] = 1
+    before = _resident()
+    let_go(shown[:, 30], 0, 1 << 20)
+    assert (before - _resident()) * PAGESIZE > writable.nbytes * 0.9
+    assert shown[:: 1 << 10].all()
 
 
 def _resident():
