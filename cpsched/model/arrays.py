@@ -112,6 +112,13 @@ def constant(value: int, shape: tuple[int, ...], dtype: DTypeLike = np.int64) ->
     return np.broadcast_to(np.array(value, dtype=dtype), shape)
 
 
+def compact(array: AnyArray) -> Any:
+    """Return an array whose values are all equal as one of :func:`constant`, others as they are."""
+    if not len(array) or is_constant(array) or (array != array[0]).any():
+        return array
+    return constant(array[0], array.shape, array.dtype)
+
+
 def is_constant(array: AnyArray) -> bool:
     """Whether an array is of :func:`constant`, or rows of such a one."""
     return not any(array.strides)

@@ -274,7 +274,8 @@ def test_whole_numbers_are_read_as_all_others(tmp_path_factory, lines, end, newl
         rejected = RejectedRows(listed=True)
         read = SwfLines(path, rejected)
         wrong = [row[:2] for row in rejected.rows(path)]
-        return read.table.tolist(), read.line.tolist(), read.comments, wrong, str(rejected.first)
+        columns = {number: values.tolist() for number, values in read.take_columns().items()}
+        return columns, read.line.tolist(), read.comments, wrong, str(rejected.first)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(swf, "chunks", lambda file: chunks(file, size))
@@ -295,7 +296,7 @@ def test_plain_lines_are_read_in_bulk(tmp_path_factory, rows):
     path.write_text("; Key: text\n" + "".join(" ".join(row) + "\n" for row in rows))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(SwfLines, "_checked_columns", None)
-        assert len(SwfLines(path, RejectedRows()).table) == len(rows)
+        assert len(SwfLines(path, RejectedRows()).line) == len(rows)
 
 
 def test_a_wrong_line_among_many_is_the_only_one_read_slowly(log, monkeypatch):
@@ -317,7 +318,7 @@ def test_a_wrong_line_among_many_is_the_only_one_read_slowly(log, monkeypatch):
     assert seen == [51]
     lines = SwfLines(path, RejectedRows())
     assert lines.line.tolist() == [number for number in range(1, 101) if number != 51]
-    assert lines.table[:, 0].tolist() == lines.line.tolist()
+    assert lines.take_columns()[1].tolist() == lines.line.tolist()
 
 
 @pytest.mark.parametrize("bulk", [True, False])

@@ -10,7 +10,16 @@ from recorded import result, simulator
 
 from cpsched import logs, systems
 from cpsched.model import arrays
-from cpsched.model.arrays import constant, is_constant, let_go, move, put_away, rows_of, shared
+from cpsched.model.arrays import (
+    compact,
+    constant,
+    is_constant,
+    let_go,
+    move,
+    put_away,
+    rows_of,
+    shared,
+)
 from cpsched.model.workload import COLUMNS
 from cpsched.papers.generators.eurora import EURORA, EuroraOptions
 from cpsched.simulation import arrivals, checkpoint
@@ -22,6 +31,17 @@ from cpsched.systems.mapping import fit
 def in_files(monkeypatch):
     """Keep arrays of a page or more in files."""
     monkeypatch.setattr(arrays, "_IN_FILE", 4096)
+
+
+@pytest.mark.parametrize(
+    ("values", "becomes_constant"), [([], True), ([4], True), ([4, 4, 4], True), ([4, 5], False)]
+)
+def test_an_array_of_equal_values_becomes_constant(values, becomes_constant):
+    array = np.array(values, dtype=np.int64)
+    result = compact(array)
+    assert (result.tolist(), result.dtype) == (values, array.dtype)
+    # NumPy sees no difference in arrays of at most one element.
+    assert len(values) < 2 or is_constant(result) == becomes_constant
 
 
 @pytest.mark.parametrize("num", [0, 1, 5])
