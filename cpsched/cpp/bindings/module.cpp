@@ -8,6 +8,7 @@
 #include "logs.h"
 #include "pass_memory.h"
 #include "slurm.h"
+#include "unused_memory.h"
 
 NB_MODULE(_core, module) {
     module.doc() = "The native core of cpsched.";
@@ -15,6 +16,8 @@ NB_MODULE(_core, module) {
     nanobind::set_leak_warnings(false);
     module.attr("SOURCE_HASH") = cpsched::kSourceHash;
     module.attr("COMPILER") = cpsched::kCompiler;
+    module.def("release_unused_memory", &cpsched::release_unused_memory,
+               "Hand pages of memory back to the system that the C library keeps for later.");
     nanobind::class_<cpsched::PassMemory> memory(
         module, "PassMemory", "What the passes of one allocator remember between decisions.");
     memory
