@@ -49,7 +49,7 @@ from cpsched.logs.text import (
     decode,
     title,
 )
-from cpsched.model.arrays import compact
+from cpsched.model.arrays import compact, is_constant
 from cpsched.model.distinct import by_appearance
 from cpsched.model.workload import Labels, Workload, names_of
 from cpsched.util.quantities import integer
@@ -305,11 +305,15 @@ def _epoch(path: Path, header: tuple[tuple[str, str], ...]) -> int | None:
 
 def _labels(values: IntArray, names: Mapping[str, str] = MappingProxyType({})) -> Labels:
     """Turn numbers (-1: unknown) into a column of strings, coded by first appearance."""
+    # Many logs have the same number in all lines: one stands for them.
+    shape, values = values.shape, values[:1] if is_constant(compact(values)) else values
     known = np.flatnonzero(values >= 0)
     codes = np.full(len(values), -1, dtype=np.int64)
     codes[known], first = by_appearance(values[known])
     numbers = map(str, values[known[first]].tolist())
-    return Labels(compact(codes), tuple(names.get(number, number) for number in numbers))
+    return Labels(
+        np.broadcast_to(codes, shape), tuple(names.get(number, number) for number in numbers)
+    )
 
 
 # -- lines --------------------------------------------------------------------------------------

@@ -507,7 +507,7 @@ class Workload:
             for first in range(0, len(codes), _PIECE):
                 piece = codes[first : first + _PIECE]
                 if piece.dtype.kind == "U":
-                    sha.update(("\0" * (first > 0) + "\0".join(piece)).encode())
+                    sha.update(("\0" * (first > 0) + "\0".join(piece.tolist())).encode())
                 else:
                     sha.update(piece.tobytes())
             let_go(codes, 0, len(codes))

@@ -14,6 +14,7 @@ from cpsched.logs import swf
 from cpsched.logs.rejects import RejectedRows
 from cpsched.logs.swf import SwfLines
 from cpsched.logs.text import chunks
+from cpsched.model.arrays import is_constant
 from cpsched.util.types import MISSING, UNBOUNDED, Status
 
 GOOD = "1 0 5 60 4 -1 -1 4 100 -1 1 1 1 1 1 1 -1 -1"
@@ -157,6 +158,17 @@ def test_all_bad_lines_are_counted_and_the_way_on_is_named(log):
     path = log("a.swf", "\n".join([GOOD, "x", with_field(1, "2"), "y", "z"]))
     with pytest.raises(TraceError, match=r"a\.swf:2: .*; --skip-bad-lines .* the 3 bad lines$"):
         logs.read(path)
+
+
+@pytest.mark.parametrize(
+    ("users", "expected"),
+    [(["7", "7"], ["7", "7"]), (["-1", "-1"], [None, None]), (["7", "-1"], ["7", None])],
+)
+def test_a_column_of_one_number_takes_no_memory(log, users, expected):
+    lines = [with_field(1, str(row), with_field(12, user)) for row, user in enumerate(users, 1)]
+    user = logs.read(log("a.swf", "\n".join(lines))).user
+    assert user.decode() == expected
+    assert is_constant(user.codes) == (users[0] == users[1])
 
 
 def test_queues_have_the_names_of_the_header(log):
