@@ -22,7 +22,14 @@ from cpsched.study.paired import DAY, Sums
 from cpsched.study.store import DESCRIPTION, FORMAT
 from cpsched.study.study import Baseline, as_label
 from cpsched.study.writer import FORMAT as RUN_FORMAT
-from cpsched.util.arrow import UNREADABLE, check_within, integers, plain, read_batches
+from cpsched.util.arrow import (
+    UNREADABLE,
+    check_within,
+    integers,
+    plain,
+    read_batches,
+    release_unused,
+)
 from cpsched.util.spec import display_name
 from cpsched.util.types import MAX_TIME
 
@@ -336,6 +343,7 @@ def _days(run: Path, steady: Sequence[int] | None) -> dict[tuple[Group, str], Su
         columns = {name: _integers(table, name) for name in _TIMES}
         done = _ended(table)
         del table
+        release_unused()
         for name, column in columns.items():
             check_within(name, column, -1, MAX_TIME)
         submit = columns["submit"]

@@ -86,17 +86,13 @@ def write_file(
     with pq.ParquetWriter(
         where, rest.schema, compression="zstd", use_dictionary=numbered, **how
     ) as writer:
-        pending = [rest]
         for batch in batches:
-            if sum(table.num_rows for table in pending) >= ROWS:
-                rest = pa.concat_tables(pending).combine_chunks()
-                while rest.num_rows >= ROWS:
-                    writer.write_table(rest[:ROWS])
-                    rest = rest[ROWS:]
-                pending = [rest]
-            pending.append(batch.cast(rest.schema))
-        writer.write_table(pa.concat_tables(pending).combine_chunks(), row_group_size=ROWS)
-    del pending, rest, batches
+            while rest.num_rows >= ROWS:
+                writer.write_table(rest[:ROWS].combine_chunks())
+                rest = rest[ROWS:]
+            rest = pa.concat_tables([rest, batch.cast(rest.schema)])
+        writer.write_table(rest.combine_chunks(), row_group_size=ROWS)
+    del rest
     release_unused()
 
 
