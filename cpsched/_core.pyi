@@ -11,6 +11,11 @@ SOURCE_HASH: str = ...
 
 COMPILER: str = ...
 
+def release_unused_memory() -> None:
+    """
+    Hand pages of memory back to the system that the C library keeps for later.
+    """
+
 class PassMemory:
     """What the passes of one allocator remember between decisions."""
 

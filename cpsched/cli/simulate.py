@@ -110,6 +110,7 @@ def command(
                 again=force,
                 checkpoint=kept,
                 schedules=schedules,
+                tasks=tasks,
             )
         _check_was_observed(observers, outcome)
         complain_about(outcome, kept=out is not None)

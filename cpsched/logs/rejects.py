@@ -229,6 +229,9 @@ def excluded_rows(
 
 def repeated(values: AnyArray) -> BoolArray:
     """Return True where a value occurred in an earlier row."""
-    again = np.ones(len(values), dtype=np.bool_)
-    again[np.unique(values, return_index=True)[1]] = False
+    again = np.zeros(len(values), dtype=np.bool_)
+    # Logs have rising numbers, as a rule.
+    if not (values[1:] > values[:-1]).all():
+        again[:] = True
+        again[np.unique(values, return_index=True)[1]] = False
     return again

@@ -49,6 +49,7 @@ from cpsched.logs.text import (
     decode,
     title,
 )
+from cpsched.model.arrays import compact, is_constant
 from cpsched.model.distinct import by_appearance
 from cpsched.model.workload import Labels, Workload, names_of
 from cpsched.util.quantities import integer
@@ -187,9 +188,10 @@ def _workload(path: Path, lines: SwfLines, rejected: RejectedRows) -> Workload:
         (match[1], (match[2] or "").strip()) if match else ("", comment)
         for comment, match in matches
     )
-    header = (*header, *(("Note", note) for note in _notes(lines, header)))
-    field = {index + 1: column for index, column in zip(TABLE_FIELDS, lines.table.T, strict=True)}
+    field = lines.take_columns()
     processors = np.where(field[8] > 0, field[8], field[5])
+    notes = _notes(lines, header, int(processors.max(initial=0)))
+    header = (*header, *(("Note", note) for note in notes))
     partial = np.isin(field[11], _PARTIAL)
     never_ran = ~partial & (field[4] < 0)
     nowhere = ~partial & ~never_ran & (processors <= 0)
@@ -202,7 +204,9 @@ def _workload(path: Path, lines: SwfLines, rejected: RejectedRows) -> Workload:
         no_processors=nowhere,
         partial_execution=partial,
     )
-    jobs = {number: column[rows] for number, column in field.items()}
+    jobs = field
+    if len(rows) < len(processors):
+        jobs = {number: field.pop(number)[rows] for number in tuple(field)}
     memory_known = bool((jobs[10] >= 0).any())
     request = np.ones((len(rows), 1 + memory_known), dtype=np.int64)
     if memory_known:
@@ -231,18 +235,14 @@ def _workload(path: Path, lines: SwfLines, rejected: RejectedRows) -> Workload:
     )
 
 
-def _notes(lines: SwfLines, header: Sequence[tuple[str, str]]) -> Iterator[str]:
+def _notes(lines: SwfLines, header: Sequence[tuple[str, str]], largest: int) -> Iterator[str]:
     """Yield what is to be said of fields that are not read, and of contradictions."""
     if lines.surplus:
         yield f"the {lines.surplus} fields of each line behind the 18th are not read"
     if lines.rounded:
         number = counted(lines.rounded, "line")
         yield f"times with a fraction are rounded to whole seconds in {number}"
-    column = {index: at for at, index in enumerate(TABLE_FIELDS)}
-    got, requested = (lines.table[:, column[index]] for index in (4, 7))
-    yield from _contradictions(
-        header, len(lines.line), int(np.where(requested > 0, requested, got).max(initial=0))
-    )
+    yield from _contradictions(header, len(lines.line), largest)
 
 
 def _contradictions(
@@ -305,11 +305,15 @@ def _epoch(path: Path, header: tuple[tuple[str, str], ...]) -> int | None:
 
 def _labels(values: IntArray, names: Mapping[str, str] = MappingProxyType({})) -> Labels:
     """Turn numbers (-1: unknown) into a column of strings, coded by first appearance."""
+    # Many logs have the same number in all lines: one stands for them.
+    shape, values = values.shape, values[:1] if is_constant(compact(values)) else values
     known = np.flatnonzero(values >= 0)
     codes = np.full(len(values), -1, dtype=np.int64)
     codes[known], first = by_appearance(values[known])
     numbers = map(str, values[known[first]].tolist())
-    return Labels(codes, tuple(names.get(number, number) for number in numbers))
+    return Labels(
+        np.broadcast_to(codes, shape), tuple(names.get(number, number) for number in numbers)
+    )
 
 
 # -- lines --------------------------------------------------------------------------------------
@@ -345,10 +349,18 @@ class SwfLines:
         for first, piece in chunks(path):
             self._take(first, piece)
 
-    @cached_property
-    def table(self) -> IntArray:
-        """The fields kept, shape ``(rows, len(TABLE_FIELDS))``; -1 is unknown, as in the file."""
-        return np.concatenate(self._tables, axis=1).T
+    def take_columns(self) -> dict[int, IntArray]:
+        """
+        Return the fields kept by their number from 1, and forget them here.
+
+        -1 is unknown, as in the file.
+        """
+        columns = {
+            index + 1: np.concatenate([table[at] for table in self._tables])
+            for at, index in enumerate(TABLE_FIELDS)
+        }
+        self._tables.clear()
+        return columns
 
     @cached_property
     def line(self) -> IntArray:

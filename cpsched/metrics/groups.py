@@ -11,7 +11,7 @@ import numpy as np
 from cpsched.metrics.jobs import JobClass, job_class
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from cpsched.model.schedule import Schedule
     from cpsched.model.workload import Labels, Workload
@@ -70,7 +70,7 @@ def kinds_of(schedule: Schedule, rows: IntArray, runtime: IntArray) -> Kinds:
     """Return the groups of some rows, whose runtimes in seconds say which are short or long."""
     by_label = labels(schedule.workload).items()
     return {
-        **{kind: (own.codes[rows], own.values) for kind, own in by_label},
+        **{kind: (_short(own.codes, own.values)[rows], own.values) for kind, own in by_label},
         **by_form(schedule, rows, runtime),
     }
 
@@ -78,23 +78,29 @@ def kinds_of(schedule: Schedule, rows: IntArray, runtime: IntArray) -> Kinds:
 def by_form(schedule: Schedule, rows: IntArray, runtime: IntArray) -> Kinds:
     """Return the groups of the same rows by what jobs are, whatever the log calls them."""
     gpus = asks_for_gpus(schedule.workload)
+    lengths = tuple(job_class_member.name.lower() for job_class_member in JobClass)
     return {
-        "length": (
-            job_class(runtime),
-            tuple(job_class_member.name.lower() for job_class_member in JobClass),
-        ),
-        "size": (job_size(schedule)[rows], tuple(SIZES)),
-        "GPU": (gpus.astype(np.int64)[rows], ("no", "yes")),
+        "length": (_short(job_class(runtime), lengths), lengths),
+        "size": (_short(job_size(schedule), tuple(SIZES))[rows], tuple(SIZES)),
+        "GPU": (_short(gpus, ("no", "yes"))[rows], ("no", "yes")),
     }
 
 
-def groups_of(kinds: Kinds, least: int) -> Iterator[tuple[str, str, BoolArray]]:
-    """Yield kind, name and jobs of each group of ``least`` jobs or more, of kinds with several."""
+def _short(codes: AnyArray, values: Sequence[str]) -> IntArray:
+    """Return codes in as few bytes as their values need, at least two: NumPy sorts them faster."""
+    return codes.astype(np.result_type(np.int16, np.min_scalar_type(len(values))))
+
+
+def groups_of(kinds: Kinds, least: int) -> Iterator[tuple[str, str, IntArray]]:
+    """Yield kind, name and rows of each group of ``least`` jobs or more, of kinds with several."""
     for kind, (codes, values) in kinds.items():
-        number = np.bincount(codes + 1, minlength=len(values) + 1)[1:]
-        for code in np.argsort(-number, kind="stable").tolist() if (number > 0).sum() > 1 else ():
-            if number[code] >= least:
-                yield kind, values[code], codes == code
+        number = np.bincount(codes + 1, minlength=len(values) + 1)
+        if (number[1:] > 0).sum() <= 1:
+            continue
+        rows, end = np.argsort(codes, kind="stable"), np.cumsum(number)
+        for code in np.argsort(-number[1:], kind="stable").tolist():
+            if number[code + 1] >= least:
+                yield kind, values[code], rows[end[code] : end[code + 1]]
 
 
 class JobSize(IntEnum):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched.metrics.rejections import core_time
+from cpsched.model.distinct import has_character
 from cpsched.model.schedule import JobOutcome, Leaving
 from cpsched.util.words import counted
 
@@ -80,6 +81,8 @@ def is_attempt(workload: Workload) -> BoolArray:
     user, group and name. All but the first are further ones.
     """
     again = np.full(len(workload), False)
+    if not has_character(workload.job_id, "#"):
+        return again
     ids = workload.job_id.tolist()
     bases = {name: base for name in ids if "#" in name and (base := _attempt_of(name))}
     if not bases:

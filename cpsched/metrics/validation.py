@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.metrics.waits import began, held, recorded_wait
+from cpsched.model.distinct import by_size
 from cpsched.model.schedule import JobOutcome
 from cpsched.util.types import MISSING
 
@@ -88,7 +89,7 @@ class WaitErrors:
         """
         before = np.zeros_like(recorded) if held is None else held
         if order is None:
-            order = _numbered(recorded - before), _numbered(simulated - before)
+            order = by_size(recorded - before)[0], by_size(simulated - before)[0]
         error = simulated - recorded
         jobs = len(error) + missing
         off = np.abs(error)
@@ -140,16 +141,10 @@ def _rank_correlation(first: IntArray, second: IntArray) -> float | None:
 def _ranks(numbers: IntArray) -> FloatArray:
     """Return ranks from 1 on, of equal numbers their mean, as SciPy's, which is slow to import."""
     if int(numbers.max()) > _SPARSE * len(numbers):
-        numbers = _numbered(numbers)
+        numbers = by_size(numbers)[0]
     times = np.bincount(numbers)
     ranks: FloatArray = (np.cumsum(times) - (times - 1) / 2)[numbers]
     return ranks
-
-
-def _numbered(values: IntArray) -> IntArray:
-    """Return the number of each value in the order of values, from 0 on."""
-    numbers: IntArray = np.unique(values, return_inverse=True)[1]
-    return numbers
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -171,7 +166,7 @@ class WaitPairs:
     @cached_property
     def _order(self) -> tuple[IntArray, IntArray]:
         """The numbers of all waits: the groups of jobs need not be sorted again."""
-        return _numbered(self.recorded - self.held), _numbered(self.simulated - self.held)
+        return by_size(self.recorded - self.held)[0], by_size(self.simulated - self.held)[0]
 
     def errors(self, own: BoolArray | IntArray | None = None) -> WaitErrors:
         """Return the agreement of the waits of some of the jobs, or of all."""

@@ -58,17 +58,21 @@ def _file(size: int) -> mmap:
 
 
 def let_go(array: AnyArray, first: int, end: int) -> None:
-    """Take rows ``[first, end)`` of a large array out of memory; a look brings them back."""
-    if array.nbytes < _IN_FILE:
-        return
+    """
+    Take rows ``[first, end)`` of an array out of memory where it lies in a file.
+
+    A look brings them back, and megabytes around them: what is looked at row by row is let go from
+    the first row on each time.
+    """
     memory: Any = array
     while isinstance(memory, np.ndarray):
         memory = memory.base
     if isinstance(memory, memoryview):
         memory = memory.obj
     if isinstance(memory, mmap):
-        low = -(-first * array.strides[0] // PAGESIZE) * PAGESIZE
-        high = end * array.strides[0] // PAGESIZE * PAGESIZE
+        start = array.ctypes.data - np.frombuffer(memory, dtype=np.uint8).ctypes.data
+        low = -(-(start + first * array.strides[0]) // PAGESIZE) * PAGESIZE
+        high = (start + end * array.strides[0]) // PAGESIZE * PAGESIZE
         if low < high:
             memory.madvise(MADV_DONTNEED, low, high - low)
 
@@ -78,8 +82,8 @@ def move(rows: AnyArray, target: AnyArray) -> None:
     for first in range(0, len(rows), _PIECE):
         end = min(first + _PIECE, len(rows))
         target[first:end] = rows[first:end]
-        let_go(rows, first, end)
-        let_go(target, first, end)
+        let_go(rows, 0, end)
+        let_go(target, 0, end)
 
 
 def put_away(array: AnyArray) -> Any:
@@ -106,6 +110,13 @@ def plain(column: Any) -> Sequence[int]:
 def constant(value: int, shape: tuple[int, ...], dtype: DTypeLike = np.int64) -> Any:
     """Return an array of one value: it takes no memory, however long, and cannot be written to."""
     return np.broadcast_to(np.array(value, dtype=dtype), shape)
+
+
+def compact(array: AnyArray) -> Any:
+    """Return an array whose values are all equal as one of :func:`constant`, others as they are."""
+    if not len(array) or is_constant(array) or (array != array[0]).any():
+        return array
+    return constant(array[0], array.shape, array.dtype)
 
 
 def is_constant(array: AnyArray) -> bool:

@@ -42,26 +42,29 @@ def distinct(columns: Iterable[AnyArray], num_rows: int) -> tuple[IntArray, IntA
     for column in columns:
         if not num_rows or is_constant(column) or (column == column[0]).all():
             continue
-        own, values = _numbered(column)
+        own, values = by_size(column)
         if size * len(values) >= _ROOM:
-            code, before = _numbered(code)
+            code, before = by_size(code)
             size = len(before)
         code = code * len(values) + own
         size *= len(values)
-    return _numbered(code)
+    return by_size(code)
 
 
-def _numbered(values: AnyArray) -> tuple[IntArray, IntArray]:
-    """Number distinct values by size, and return where each appears first: without sorting all."""
-    from cpsched.util.arrow import numbers, plain
+def by_size(values: AnyArray) -> tuple[IntArray, IntArray]:
+    """
+    Number distinct integers by size, without sorting all of them.
 
-    encoded = numbers(values.astype(np.int64)).dictionary_encode()
-    code = plain(encoded.indices.cast("int64"))
-    first = np.flatnonzero(np.diff(np.maximum.accumulate(code), prepend=-1))
-    by_size = np.argsort(values[first])
-    rank = np.empty(len(by_size), dtype=np.int64)
-    rank[by_size] = np.arange(len(by_size))
-    return rank[code], first[by_size]
+    Returns
+    -------
+    code, first
+        Each value's number, and where each number appears first.
+    """
+    code, first = by_appearance(values)
+    order = np.argsort(values[first])
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return rank[code], first[order]
 
 
 def distinct_rows(table: IntArray) -> tuple[IntArray, IntArray]:
@@ -92,6 +95,11 @@ def any_repeated(texts: StrArray) -> bool:
     return len(set(texts.tolist())) < len(texts)
 
 
+def has_character(texts: StrArray, character: str) -> bool:
+    """Tell whether a character occurs in a text."""
+    return any((characters == ord(character)).any() for characters in _characters(texts))
+
+
 def has_nul(texts: StrArray) -> bool:
     """Tell whether a text has a NUL inside; NumPy pads with them."""
     before = np.zeros(len(texts), dtype=np.bool_)
@@ -110,15 +118,18 @@ def _characters(texts: StrArray) -> AnyArray:
 
 def by_appearance(values: AnyArray) -> tuple[IntArray, IntArray]:
     """
-    Number distinct values in the order in which they appear.
+    Number distinct integers in the order in which they appear.
 
     Returns
     -------
     code, first
         Each value's number, and where each number appears first.
     """
-    _, first, code = np.unique(values, return_index=True, return_inverse=True)
-    return renumbered(code, first)
+    from cpsched.util.arrow import numbers, plain
+
+    encoded = numbers(values.astype(np.int64)).dictionary_encode()
+    code = plain(encoded.indices.cast("int64"))
+    return code, np.flatnonzero(np.diff(np.maximum.accumulate(code), prepend=-1))
 
 
 def renumbered(code: IntArray, first: IntArray) -> tuple[IntArray, IntArray]:

@@ -15,7 +15,7 @@ from cpsched.study.group_results import group_results
 from cpsched.study.record import record
 from cpsched.study.results import case_of, collect, mean
 from cpsched.study.study import Baseline, as_label
-from cpsched.util.arrow import data_frame
+from cpsched.util.arrow import data_frame, release_unused
 from cpsched.util.spec import display_name
 from cpsched.util.words import estimate
 
@@ -232,6 +232,7 @@ def load_results(
     """
     study = _compared_with(baseline, collect(folder))
     rows = tuple(results_of(_repeated(study.runs), study.baseline))
+    release_unused()
     table = ResultsTable(study=study, rows=rows, record=tuple(record(study, workload, schedules)))
     if not study.by_group:
         return table

@@ -12,7 +12,7 @@ import numpy as np
 
 from cpsched import _core
 from cpsched.cp import cpsat
-from cpsched.model.arrays import copied, let_go, move, shared
+from cpsched.model.arrays import constant, copied, let_go, move, shared
 from cpsched.model.decision import Start
 from cpsched.model.schedule import Leaving, Segments
 from cpsched.simulation.observers import Observer
@@ -104,7 +104,8 @@ class AllocationRecorder(Observer):
             Where the segments of jobs that still run are cut.
         """
         num, kinds = self._used, self._rows.shape[1] - _AMOUNT
-        columns = {name: shared(num)[0] for name in (*_RECORDED, "end", "leaving")}
+        columns = {name: shared(num)[0] for name in (*_RECORDED, "end")}
+        columns["leaving"] = shared(num)[0] if self._left else constant(Leaving.END, (num,))
         job, start, end = (columns[name] for name in ("job", "start", "end"))
         amount = shared(num, kinds)[0]
         first = 0
@@ -118,9 +119,9 @@ class AllocationRecorder(Observer):
             end[here] = end_time[rows[:, _JOB]]
             amount[here] = rows[:, _AMOUNT:]
             for values in (self._rows, amount, *columns.values()):
-                let_go(values, first, stop)
+                let_go(values, 0, stop)
             first = stop
-        columns["leaving"][:] = Leaving.END
+        # Zeros are Leaving.END.
         begins = np.searchsorted(start, [since for _, since, _, _ in self._left])
         for (row, since, until, reason), at in zip(self._left, begins.tolist(), strict=True):
             then = slice(at, at + int(np.searchsorted(start[at:], since, side="right")))

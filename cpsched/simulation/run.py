@@ -170,6 +170,12 @@ def schedule_of(fitted: Fitted, simulator: Simulator, allocations: AllocationRec
         column: IntArray = put_away(full)
         return column
 
+    def estimate(column: int) -> IntArray:
+        values = by_row(store.columns[: store.size, column])
+        requested = fitted.workload.requested_time
+        # One array for all that are the requested time.
+        return requested if np.array_equal(values, requested) else values
+
     outcome = by_row(simulator.outcome)
     outcome[outcome == MISSING] = JobOutcome.REJECTED
     return Schedule(
@@ -178,9 +184,9 @@ def schedule_of(fitted: Fitted, simulator: Simulator, allocations: AllocationRec
         start=by_row(simulator.start_time),
         end=by_row(simulator.end_time),
         outcome=outcome,
-        ranking_estimate=by_row(store.columns[: store.size, c.RANKING_ESTIMATE]),
-        runtime_estimate=by_row(store.columns[: store.size, c.RUNTIME_ESTIMATE]),
-        runtime_bound=by_row(store.columns[: store.size, c.RUNTIME_BOUND]),
+        ranking_estimate=estimate(c.RANKING_ESTIMATE),
+        runtime_estimate=estimate(c.RUNTIME_ESTIMATE),
+        runtime_bound=estimate(c.RUNTIME_BOUND),
         segments=allocations.segments(rows, simulator.end_time, simulator.now),
         rejected=dict(fitted.rejected),
         overrun=str(simulator.overrun),

@@ -191,8 +191,6 @@ class Simulator:
         self._dependency_type = plain(self.arrivals.dependency_type)
         #: Why jobs can never start that were left at the end, by row; see :meth:`why_never`.
         self._never: dict[int, str] = {}
-        #: No job before this one waits or runs.
-        self._oldest = 0
         #: Since when nothing is left to happen but that the dispatcher is asked, and how often it
         #: has been.
         self._still_since: int | None = None
@@ -334,11 +332,11 @@ class Simulator:
 
     def _let_go(self) -> None:
         """Take out of memory what is only of jobs that have ended."""
-        first, self._oldest = self._oldest, self.machine.oldest
+        oldest = self.machine.oldest
         arrays = self.machine.store.columns, self.start_time, self.end_time, self.outcome
         for array in arrays:
-            let_go(array, first, self._oldest)
-        self.arrivals.let_go(first, self._oldest)
+            let_go(array, 0, oldest)
+        self.arrivals.let_go(0, oldest)
 
     # --- what the loop asks for ------------------------------------------------------------------
 

@@ -87,6 +87,7 @@ def carry_out(
     executor: str | None = None,
     finish: Callable[[CampaignOutcome], object] | None = None,
     schedules: dict[str, Schedule] | None = None,
+    tasks: Sequence[RunSpec] | None = None,
 ) -> CampaignOutcome:
     """
     Carry out the missing runs of a study.
@@ -118,6 +119,8 @@ def carry_out(
     schedules
         Takes the schedules of the runs that this process makes, by the names of their folders. They
         stay in memory.
+    tasks
+        The runs of the study, where they are at hand: its logs need not be read for their digests.
 
     Raises
     ------
@@ -129,7 +132,7 @@ def carry_out(
     if executor is None and jobs > 1:
         executor = LOCAL
     elsewhere = None if executor is None else executor_of(executor, jobs)
-    tasks = run_specs(study)
+    tasks = run_specs(study) if tasks is None else tasks
     store = Store(Path(folder).absolute())
     with store.locked():
         finished = store.finished(tasks)

@@ -116,9 +116,10 @@ class Sums:
         cls, day: IntArray, values: AnyArray, num_days: int, weight: AnyArray | None = None
     ) -> Sums:
         """Add up values, shape ``(n,)``, by the number of their day; None: all weigh 1."""
-        weights = np.ones(len(day)) if weight is None else weight.astype(np.float64)
+        weights = None if weight is None else weight.astype(np.float64)
+        weighed = values if weights is None else values * weights
         return cls(
-            np.bincount(day, weights=values * weights, minlength=num_days).astype(np.float64),
+            np.bincount(day, weights=weighed, minlength=num_days).astype(np.float64),
             np.bincount(day, weights=weights, minlength=num_days).astype(np.float64),
         )
 

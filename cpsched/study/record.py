@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from cpsched.model.schedule import Schedule
     from cpsched.model.workload import Workload
     from cpsched.study.results import Results, RunResult
+    from cpsched.util.types import IntArray
 
 #: Groups of a kind with fewer jobs say nothing.
 FEWEST = 10
@@ -57,11 +59,9 @@ def _rows(run: RunResult, schedule: Schedule, start: int | str | None) -> Iterat
     submit = schedule.workload.submit
     since = second_of(schedule.workload, "measure_from", start)
     waits = wait_pairs(schedule, submit >= (submit[0] if since is None else since))
-    rows = waits.rows
-    kinds = kinds_of(schedule, rows, schedule.workload.runtime[rows])
-    every = [("all", "all", rows >= 0)] if len(rows) else []
-    for kind, name, own in (*every, *groups_of(kinds, FEWEST)):
-        errors = waits.errors(None if kind == "all" else own)
+    every = [("all", "all", None)] if len(waits.rows) else []
+    for kind, name, own in chain(every, _groups(schedule, waits.rows)):
+        errors = waits.errors(own)
         yield {
             **run.labels,
             "kind": kind,
@@ -76,3 +76,8 @@ def _rows(run: RunResult, schedule: Schedule, start: int | str | None) -> Iterat
             "rank_correlation": errors.rank,
             "grade": errors.grade,
         }
+
+
+def _groups(schedule: Schedule, rows: IntArray) -> Iterator[tuple[str, str, IntArray]]:
+    """Yield the groups of some jobs, which are made only when the first is asked for."""
+    yield from groups_of(kinds_of(schedule, rows, schedule.workload.runtime[rows]), FEWEST)

@@ -22,15 +22,22 @@ from cpsched.study.paired import DAY, Sums
 from cpsched.study.store import DESCRIPTION, FORMAT
 from cpsched.study.study import Baseline, as_label
 from cpsched.study.writer import FORMAT as RUN_FORMAT
-from cpsched.util.arrow import UNREADABLE, check_within, integers, plain, read_batches
+from cpsched.util.arrow import (
+    UNREADABLE,
+    check_within,
+    integers,
+    plain,
+    read_batches,
+    release_unused,
+)
 from cpsched.util.spec import display_name
 from cpsched.util.types import MAX_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from cpsched.metrics.definitions import Group, Value
-    from cpsched.util.types import IntArray
+    from cpsched.util.types import AnyArray, IntArray
 
 _integers = partial(integers, none=-1)
 #: Labels of a run's place in a study.
@@ -333,39 +340,47 @@ def _days(run: Path, steady: Sequence[int] | None) -> dict[tuple[Group, str], Su
     for table in read_batches(
         run / "jobs.parquet", ["outcome", *_TIMES], read_dictionary=["outcome"]
     ):
-        columns = [_integers(table, name) for name in _TIMES]
-        for name, column in zip(_TIMES, columns, strict=True):
+        columns = {name: _integers(table, name) for name in _TIMES}
+        done = _ended(table)
+        del table
+        release_unused()
+        for name, column in columns.items():
             check_within(name, column, -1, MAX_TIME)
+        submit = columns["submit"]
         if first is None:
-            first = int(columns[0].min(initial=MAX_TIME))
-        check_within("submit", columns[0], first, MAX_TIME)
-        for key, sums in _of_days(columns, _ended(table), first, steady):
+            first = int(submit.min(initial=MAX_TIME))
+        check_within("submit", submit, first, MAX_TIME)
+        num_days = (int(submit.max(initial=first - 1)) - first) // DAY + 1
+        del submit, column
+        # One column after the other: all of them twice would fill the memory.
+        ended = {name: columns.pop(name)[done] for name in _TIMES}
+        for key, sums in _of_days(ended, first, num_days, steady):
             days[key] = days[key] + sums if key in days else sums
     return days
 
 
 def _of_days(
-    columns: Sequence[IntArray], done: IntArray, first: int, steady: Sequence[int] | None
+    columns: Mapping[str, IntArray], first: int, num_days: int, steady: Sequence[int] | None
 ) -> Iterator[tuple[tuple[Group, str], Sums]]:
-    """Yield the same of some jobs; days begin with the first submit."""
-    day = (columns[0] - first) // DAY
-    num_days = int(day.max(initial=-1)) + 1
-    submit, wait, end, runtime, width = (column[done] for column in columns)
+    """Yield the same of some jobs that ended; days begin with the first submit."""
+    submit, wait, end, runtime, width = (columns[name] for name in _TIMES)
+    day = (submit - first) // DAY
     response = job_metrics.turnaround(submit, end)
-    values = {
-        "wait_mean_s": wait,
-        "slowdown_mean": job_metrics.slowdown(response, runtime),
-        "bounded_slowdown_mean": job_metrics.bounded_slowdown(response, runtime),
+    measures: dict[str, Callable[[], AnyArray]] = {
+        "wait_mean_s": lambda: wait,
+        "slowdown_mean": lambda: job_metrics.slowdown(response, runtime),
+        "bounded_slowdown_mean": lambda: job_metrics.bounded_slowdown(response, runtime),
     }
     length = job_metrics.job_class(runtime)
     groups: dict[Group, Any] = {ALL: slice(None)}
     groups |= {LENGTHS[item.name.lower()]: length == item for item in job_metrics.JobClass}
     if steady is not None:
         groups[LENGTHS[job_metrics.STEADY]] = (submit >= steady[0]) & (submit < steady[1])
-    for name, value in values.items():
+    for name, measure in measures.items():
+        value = measure()
         for group, rows in groups.items():
-            yield (group, name), Sums.of(day[done][rows], value[rows], num_days)
-    area = Sums.of(day[done], response, num_days, weight=width * runtime)
+            yield (group, name), Sums.of(day[rows], value[rows], num_days)
+    area = Sums.of(day, response, num_days, weight=width * runtime)
     yield (ALL, "response_by_area_s"), area
 
 

@@ -16,6 +16,7 @@ from cpsched.study.folder import begin, is_complete_copy, put_in_place, under_wa
 from cpsched.study.inputs import prepare
 from cpsched.study.writer import save_run
 from cpsched.util import registry
+from cpsched.util.arrow import release_unused
 from cpsched.util.interruption import is_interruption
 from cpsched.util.memory import is_out_of_memory
 from cpsched.util.own_code import described, fault_of
@@ -132,6 +133,7 @@ def _carried_out(
     try:
         task.check_identity()
         fitted = prepare(task.made_of)
+        release_unused()
         jobs = len(fitted.workload) - len(fitted.rejected)
         run = simulate(
             fitted,
@@ -141,6 +143,7 @@ def _carried_out(
             observers=() if watch is None else watch(task.name, jobs, fitted.workload.epoch),
             checkpoint=checkpoint,
         )
+        release_unused()
         writers = [_writer(name, task) for name in target.formats]
         arguments = task.record() | {"formats": list(target.formats)}
         save_run(run, folder / "run", arguments=arguments, formats=writers)

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cpsched.errors import ConfigError
+from cpsched.util.native import load_core
 from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
@@ -58,8 +59,9 @@ def read_file(path: Path, columns: Sequence[str] | None = None, **how: Any) -> p
 def read_batches(path: Path, columns: Sequence[str], **how: Any) -> Iterator[pa.Table]:
     """Yield some columns of a Parquet file, some rows at a time; arguments as there."""
     with pq.ParquetFile(path, **how) as file:
-        for batch in file.iter_batches(ROWS, columns=list(columns), use_threads=False):
-            yield pa.Table.from_batches([batch])
+        batches = file.iter_batches(ROWS, columns=list(columns), use_threads=False)
+        # Nothing here holds on to a batch.
+        yield from map(pa.Table.from_batches, zip(batches, strict=True))
 
 
 def write_file(
@@ -84,16 +86,20 @@ def write_file(
     with pq.ParquetWriter(
         where, rest.schema, compression="zstd", use_dictionary=numbered, **how
     ) as writer:
-        pending = [rest]
         for batch in batches:
-            if sum(table.num_rows for table in pending) >= ROWS:
-                rest = pa.concat_tables(pending).combine_chunks()
-                while rest.num_rows >= ROWS:
-                    writer.write_table(rest[:ROWS])
-                    rest = rest[ROWS:]
-                pending = [rest]
-            pending.append(batch.cast(rest.schema))
-        writer.write_table(pa.concat_tables(pending).combine_chunks(), row_group_size=ROWS)
+            while rest.num_rows >= ROWS:
+                writer.write_table(rest[:ROWS].combine_chunks())
+                rest = rest[ROWS:]
+            rest = pa.concat_tables([rest, batch.cast(rest.schema)])
+        writer.write_table(rest.combine_chunks(), row_group_size=ROWS)
+    del rest
+    release_unused()
+
+
+def release_unused() -> None:
+    """Hand memory back that the allocators of Arrow and C keep after large columns have gone."""
+    pa.default_memory_pool().release_unused()
+    load_core().release_unused_memory()
 
 
 def _table(columns: Mapping[str, pa.Array]) -> pa.Table:

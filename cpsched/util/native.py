@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 _BUILD = "run 'make core' in its folder, or 'pip install' again"
 
 
+@cache
 def load_core() -> ModuleType:
     """
     Return the module ``cpsched._core``.

@@ -79,6 +79,7 @@ def test_the_sources_of_the_core_determine_a_run(monkeypatch):
 
 def test_a_core_of_other_sources_is_an_error(monkeypatch):
     monkeypatch.setattr(_core, "SOURCE_HASH", "0" * 64)
+    native.load_core.cache_clear()
     with pytest.raises(ConfigError, match="compiled from other sources than .* run 'make core'"):
         native.load_core()
 

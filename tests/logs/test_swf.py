@@ -14,6 +14,7 @@ from cpsched.logs import swf
 from cpsched.logs.rejects import RejectedRows
 from cpsched.logs.swf import SwfLines
 from cpsched.logs.text import chunks
+from cpsched.model.arrays import is_constant
 from cpsched.util.types import MISSING, UNBOUNDED, Status
 
 GOOD = "1 0 5 60 4 -1 -1 4 100 -1 1 1 1 1 1 1 -1 -1"
@@ -159,6 +160,17 @@ def test_all_bad_lines_are_counted_and_the_way_on_is_named(log):
         logs.read(path)
 
 
+@pytest.mark.parametrize(
+    ("users", "expected"),
+    [(["7", "7"], ["7", "7"]), (["-1", "-1"], [None, None]), (["7", "-1"], ["7", None])],
+)
+def test_a_column_of_one_number_takes_no_memory(log, users, expected):
+    lines = [with_field(1, str(row), with_field(12, user)) for row, user in enumerate(users, 1)]
+    user = logs.read(log("a.swf", "\n".join(lines))).user
+    assert user.decode() == expected
+    assert is_constant(user.codes) == (users[0] == users[1])
+
+
 def test_queues_have_the_names_of_the_header(log):
     """But where two numbers have one name, or a number is called by another."""
     head = (
@@ -274,7 +286,8 @@ def test_whole_numbers_are_read_as_all_others(tmp_path_factory, lines, end, newl
         rejected = RejectedRows(listed=True)
         read = SwfLines(path, rejected)
         wrong = [row[:2] for row in rejected.rows(path)]
-        return read.table.tolist(), read.line.tolist(), read.comments, wrong, str(rejected.first)
+        columns = {number: values.tolist() for number, values in read.take_columns().items()}
+        return columns, read.line.tolist(), read.comments, wrong, str(rejected.first)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(swf, "chunks", lambda file: chunks(file, size))
@@ -295,7 +308,7 @@ def test_plain_lines_are_read_in_bulk(tmp_path_factory, rows):
     path.write_text("; Key: text\n" + "".join(" ".join(row) + "\n" for row in rows))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(SwfLines, "_checked_columns", None)
-        assert len(SwfLines(path, RejectedRows()).table) == len(rows)
+        assert len(SwfLines(path, RejectedRows()).line) == len(rows)
 
 
 def test_a_wrong_line_among_many_is_the_only_one_read_slowly(log, monkeypatch):
@@ -317,7 +330,7 @@ def test_a_wrong_line_among_many_is_the_only_one_read_slowly(log, monkeypatch):
     assert seen == [51]
     lines = SwfLines(path, RejectedRows())
     assert lines.line.tolist() == [number for number in range(1, 101) if number != 51]
-    assert lines.table[:, 0].tolist() == lines.line.tolist()
+    assert lines.take_columns()[1].tolist() == lines.line.tolist()
 
 
 @pytest.mark.parametrize("bulk", [True, False])

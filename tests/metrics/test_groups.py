@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 from tiny import jobs, machine, run
 
-from cpsched.metrics.groups import SIZES, JobSize, by_user, fairness, job_size, requested_share
+from cpsched.metrics.groups import (
+    SIZES,
+    JobSize,
+    by_user,
+    fairness,
+    groups_of,
+    job_size,
+    requested_share,
+)
 
 
 def test_sizes_by_hand(schedule):
@@ -35,6 +43,17 @@ def test_the_scarcest_kind_counts():
     workload = jobs((0, 1, 1), resources=("core", "gpu"), request=[(2, 3)])
     schedule = run(workload, machine((100, 4), resources=("core", "gpu")), "fifo").schedule
     assert requested_share(schedule).tolist() == [0.75]
+
+
+def test_groups_are_rows_of_kinds_with_several_groups():
+    """Of five jobs: two of queue 1, two of 0, one of none; all are of one user."""
+    kinds = {
+        "queue": (np.array([1, 0, 1, -1, 0], dtype=np.int16), ("night", "day")),
+        "user": (np.zeros(5, dtype=np.int64), ("ann",)),
+    }
+    groups = [(kind, name, rows.tolist()) for kind, name, rows in groups_of(kinds, 2)]
+    assert groups == [("queue", "night", [1, 4]), ("queue", "day", [0, 2])]
+    assert not list(groups_of(kinds, 3))
 
 
 def test_a_user_counts_once():

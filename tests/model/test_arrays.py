@@ -1,6 +1,7 @@
 """Arrays of one value, and arrays in files: the same numbers, in less memory."""
 
 import os
+from mmap import PAGESIZE
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,16 @@ from recorded import result, simulator
 
 from cpsched import logs, systems
 from cpsched.model import arrays
-from cpsched.model.arrays import constant, is_constant, let_go, move, put_away, rows_of, shared
+from cpsched.model.arrays import (
+    compact,
+    constant,
+    is_constant,
+    let_go,
+    move,
+    put_away,
+    rows_of,
+    shared,
+)
 from cpsched.model.workload import COLUMNS
 from cpsched.papers.generators.eurora import EURORA, EuroraOptions
 from cpsched.simulation import arrivals, checkpoint
@@ -21,6 +31,17 @@ from cpsched.systems.mapping import fit
 def in_files(monkeypatch):
     """Keep arrays of a page or more in files."""
     monkeypatch.setattr(arrays, "_IN_FILE", 4096)
+
+
+@pytest.mark.parametrize(
+    ("values", "becomes_constant"), [([], True), ([4], True), ([4, 4, 4], True), ([4, 5], False)]
+)
+def test_an_array_of_equal_values_becomes_constant(values, becomes_constant):
+    array = np.array(values, dtype=np.int64)
+    result = compact(array)
+    assert (result.tolist(), result.dtype) == (values, array.dtype)
+    # NumPy sees no difference in arrays of at most one element.
+    assert len(values) < 2 or is_constant(result) == becomes_constant
 
 
 @pytest.mark.parametrize("num", [0, 1, 5])
@@ -54,6 +75,16 @@ def test_what_is_let_go_comes_back(in_files):
     writable[3, 1] = -1
     let_go(writable, 0, 5000)
     assert shown[3, 1] == -1
+
+
+def test_a_column_of_a_large_array_is_let_go_with_its_rows():
+    """The array is large enough for a file, its column is not; letting it go takes all pages."""
+    writable, shown = shared(1 << 20, 41)
+    writable[:] = 1
+    before = _resident()
+    let_go(shown[:, 30], 0, 1 << 20)
+    assert (before - _resident()) * PAGESIZE > writable.nbytes * 0.9
+    assert shown[:: 1 << 10].all()
 
 
 def _resident():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cpsched.model.distinct import distinct, distinct_rows
+from cpsched.model.distinct import distinct, distinct_rows, has_character
 
 
 @pytest.mark.parametrize("rows", [0, 1, 2, 40, 500])
@@ -38,3 +38,10 @@ def test_distinct_codes_do_not_overflow():
     code, first = distinct([*table.T] * 2, 20)
     assert sorted(code.tolist()) == list(range(20))
     assert table[first][code].tolist() == table.tolist()
+
+
+@pytest.mark.parametrize(
+    ("texts", "found"), [([], False), (["12", "a"], False), (["12", "", "1#2"], True)]
+)
+def test_a_character_is_found_in_any_text(texts, found):
+    assert has_character(np.array(texts, dtype=np.str_), "#") == found

@@ -49,6 +49,14 @@ def test_what_is_complete_is_not_run_again(place, study, made):
     assert {run.dispatcher for run in collect(place / "out").runs} == {"First", "S"}
 
 
+def test_runs_at_hand_are_those_of_the_study(place, study, made):
+    """Nothing is left to do, and no log is read for its digest."""
+    tasks = run_specs(study)
+    (place / "log.swf").unlink()
+    outcome = carry_out(study, place / "out", tasks=tasks)
+    assert (outcome.runs, outcome.existing) == (len(tasks), len(tasks))
+
+
 def test_a_run_is_named_by_all_that_determines_it(place, study, monkeypatch):
     """Log, part, machine, dispatcher, predictor, settings, seed, jitter, versions; not its path."""
 

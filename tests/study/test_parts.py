@@ -29,8 +29,9 @@ def small_parts(monkeypatch):
     """Return what makes parts of seven jobs and rows, and files of a page."""
 
     def use():
-        for module in (schedule, steps, summary):
+        for module in (schedule, steps):
             monkeypatch.setattr(module, "PART", 7)
+        monkeypatch.setattr(summary, "_PIECE", 7)
         monkeypatch.setattr(steps, "_PIECE", 3)
         monkeypatch.setattr(arrow, "ROWS", 7)
         monkeypatch.setattr(arrays, "_IN_FILE", 256)

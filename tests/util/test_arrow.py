@@ -45,3 +45,10 @@ def test_numbers(dtype):
 def test_repeating_are_texts_but_the_ids():
     table = pa.table({"job_id": ["a"], "nodes": ["n1"], "units": [1]})
     assert arrow.repeating(table) == ["nodes"]
+
+
+def test_memory_is_handed_back_without_harm():
+    """How much is the allocators' affair."""
+    kept = pa.array(range(1000))
+    arrow.release_unused()
+    assert kept.to_pylist() == list(range(1000))

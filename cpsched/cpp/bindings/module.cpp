@@ -11,6 +11,7 @@
 #include "logs.h"
 #include "pass_memory.h"
 #include "slurm.h"
+#include "unused_memory.h"
 
 namespace {
 
@@ -32,6 +33,8 @@ NB_MODULE(_core, module) {
     nanobind::set_leak_warnings(false);
     module.attr("SOURCE_HASH") = cpsched::kSourceHash;
     module.attr("COMPILER") = cpsched::kCompiler;
+    module.def("release_unused_memory", &cpsched::release_unused_memory,
+               "Hand pages of memory back to the system that the C library keeps for later.");
     nanobind::class_<cpsched::PassMemory> memory(
         module, "PassMemory", "What the passes of one allocator remember between decisions.");
     memory

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.model.arrays import constant, put_away
+from cpsched.model.arrays import compact, constant, put_away
 from cpsched.model.distinct import distinct
 from cpsched.util.words import quoted
 
@@ -75,7 +75,7 @@ def classify(workload: Workload, system: System) -> Classes:
         alone = bool(queues) and all(queue.exclusive for queue in queues)
         exclusive[pair] = constraint.exclusive or alone
     return Classes(
-        of_job=put_away(class_of_pair[pair_of_job]),
+        of_job=put_away(compact(class_of_pair[pair_of_job])),
         nodes=np.array(masks, dtype=np.bool_).reshape(len(masks), system.num_nodes),
         exclusive=workload.exclusive | exclusive[pair_of_job],
         rejected=rejected,
