@@ -125,6 +125,19 @@ def test_lines_are_counted_through_cells_of_several_lines(log):
         logs.read(path)
 
 
+@given(
+    names=st.lists(st.text('a",\n', max_size=5), min_size=1, max_size=6), all_quoted=st.booleans()
+)
+def test_quoted_cells_are_read_as_the_csv_module_writes_them(names, all_quoted, tmp_path_factory):
+    path = tmp_path_factory.mktemp("quotes") / "a.csv"
+    with path.open("w", newline="") as file:
+        quoting = csv.QUOTE_ALL if all_quoted else csv.QUOTE_MINIMAL
+        rows = csv.writer(file, quoting=quoting, lineterminator="\n")
+        rows.writerow([*HEADER.split(","), "name"])
+        rows.writerows([job, job, 1, 1, 9, f"n{name}"] for job, name in enumerate(names))
+    assert logs.read(path).name.decode() == [f"n{name}" for name in names]
+
+
 def test_bytes_that_are_no_text_are_named_or_counted(log):
     path = log("a.csv", f"{HEADER}\nx,0,1,1,9\ncaf".encode() + b"\xe9,0,1,1,9\n")
     with pytest.raises(TraceError, match=r"a\.csv:3: is not UTF-8 text"):

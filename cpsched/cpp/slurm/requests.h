@@ -4,8 +4,8 @@
 // request classes are those of the job table with other masks of eligible nodes. All classes that
 // records ask for are numbered anew, in order of appearance.
 //
-// Cost: a new class a look-up; masks are copied when a restricted class or other masks have come,
-// O(C N) for C masks of N nodes.
+// Cost: a new class a look-up; masks are copied when other ones or a new combination of a mask, a
+// partition and a reservation have come, O(C N) for C masks of N nodes.
 #pragma once
 
 #include "../nodes.h"
@@ -36,7 +36,7 @@ class SlurmRequests {
     RequestTable table() const {
         return {rows_.data(), static_cast<std::int64_t>(asked_.size()), num_resources_};
     }
-    const std::uint8_t *eligible() const { return restricted_.empty() ? eligible_ : masks_.data(); }
+    const std::uint8_t *eligible() const { return masks_.data(); }
     /// Bring them up to date; says whether the masks are others than before.
     bool update();
     /// How many masks there are, those of restricted classes included.
@@ -51,21 +51,25 @@ class SlurmRequests {
     std::ptrdiff_t offset(std::size_t number) const {
         return static_cast<std::ptrdiff_t>(number * width());
     }
-    void copy_restricted();
+    /// A mask of the job table, a partition and a reservation.
+    using Restricted = std::array<std::int64_t, 3>;
+    void copy_row(std::size_t number);
+    void copy_masks();
 
     const NodeMasks &partitions_;
     const NodeMasks &reservations_;
     std::int64_t num_nodes_;
     int num_resources_;
     RequestTable theirs_;
-    const std::uint8_t *eligible_ = nullptr;
+    std::vector<std::uint8_t> eligible_; // their masks
     std::int64_t num_masks_ = 0;
     std::map<Asked, std::int64_t> numbers_;
     std::vector<Asked> asked_;
     std::vector<std::int64_t> rows_; // of the table of request classes
     std::size_t num_rows_ = 0;       // that are up to date
-    std::vector<std::size_t> restricted_;
-    std::vector<std::uint8_t> masks_;
+    std::vector<Restricted> restricted_;
+    std::map<Restricted, std::size_t> restricted_at_;
+    std::vector<std::uint8_t> masks_; // theirs, and those of `restricted_`
     bool masks_changed_ = true;
 };
 

@@ -307,14 +307,29 @@ class _CsvReader:
 
 
 def _is_plain(records: bytes) -> bool:
-    """Tell whether records are text without quotes, which Arrow reads as they are."""
-    if any(byte in records for byte in (b'"', b"\0", b"\r")):
+    """Tell whether records are text with one on each line, which Arrow reads as they are."""
+    if any(byte in records for byte in (b"\0", b"\r")) or not _are_cells_quoted(records):
         return False
     try:
         records.decode()
     except UnicodeDecodeError:
         return False
     return True
+
+
+def _are_cells_quoted(records: bytes) -> bool:
+    """Tell whether quotes are around whole cells, without quotes or line ends between them."""
+    if b'"' not in records:
+        return True
+    text = np.frombuffer(b"\n" + records, dtype=np.uint8)
+    quotes = np.flatnonzero(text == ord('"'))
+    if len(quotes) % 2 or quotes[-1] + 1 == len(text):
+        return False
+    first, last = quotes[::2], quotes[1::2]
+    ends = np.flatnonzero(text == ord("\n"))
+    one_line = np.searchsorted(ends, first) == np.searchsorted(ends, last)
+    around = np.concatenate([text[first - 1], text[last + 1]])
+    return bool(one_line.all() and np.isin(around, list(b",\n")).all())
 
 
 def _json(text: str, field: str, path: Path) -> Any:
