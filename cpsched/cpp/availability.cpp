@@ -29,13 +29,13 @@ void mark_allocations(RangeStarts &begins, const Snapshot &now, std::size_t num_
 
 void Availability::begin(const FreeNodes &free, const Snapshot &now, std::size_t num_running,
                          const Starts &starts) {
-    RangeStarts begins = free.range_starts();
-    mark_allocations(begins, now, num_running);
+    begins_ = free.range_starts();
+    mark_allocations(begins_, now, num_running);
     for (const NodeSpan &span : starts.spans)
-        mark_ends(begins, span.first, span.first + span.count);
+        mark_ends(begins_, span.first, span.first + span.count);
     const RangeStarts &ranges = free.range_starts();
     std::int64_t range = 0;
-    begin_with(now.now, begins, [&](std::int64_t node) {
+    begin_with(now.now, begins_, [&](std::int64_t node) {
         if (ranges.begins_at(node))
             range = node;
         return free.of_range(range);

@@ -118,6 +118,7 @@ class Availability {
     }
 
     const Nodes &nodes_;
+    RangeStarts begins_; // scratch of `begin`
     Ranges ranges_;
     // The range that begins at a node; anything at the other nodes.
     std::vector<std::int64_t> range_at_;

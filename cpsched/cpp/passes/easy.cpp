@@ -26,8 +26,7 @@ bool EasyPass::reserve(Row row) {
 }
 
 void EasyPass::begin_backfill() {
-    extra_.begin_pass();
-    extra_.follow(reservation_.availability().ranges(), reservation_.now(), reservation_.then());
+    extra_.begin_pass(reservation_.availability(), Reservation::kNow, Reservation::kThen);
 }
 
 bool EasyPass::start_behind(Row row, bool is_short) {
@@ -52,7 +51,7 @@ bool EasyPass::start_behind(Row row, bool is_short) {
     spans_of(pieces_, ranges, placement_);
     context_.free.take(request.what, placement_);
     context_.starts.add(row, placement_);
-    extra_.follow(ranges, reservation_.now(), reservation_.then());
+    extra_.note_change();
     return true;
 }
 

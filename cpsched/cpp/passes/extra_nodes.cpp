@@ -23,14 +23,23 @@ ExtraNodes::ExtraNodes(PassContext &context)
     : context_(context), total_(static_cast<std::size_t>(context.nodes.num_resources)),
       largest_(total_.size()) {}
 
-void ExtraNodes::begin_pass() {
+void ExtraNodes::begin_pass(const Availability &availability, std::size_t now, std::size_t then) {
     fits_.clear();
     fit_at_.resize(static_cast<std::size_t>(context_.nodes.requests.size()));
+    availability_ = &availability;
+    now_ = now;
+    then_ = then;
+    is_current_ = false;
 }
 
-void ExtraNodes::follow(const Ranges &ranges, const Amount *now, const Amount *then) {
+void ExtraNodes::follow() {
+    if (is_current_)
+        return;
+    is_current_ = true;
     const std::size_t width = total_.size();
-    ranges_ = &ranges;
+    const Ranges &ranges = availability_->ranges();
+    const Amount *now = availability_->level(now_);
+    const Amount *then = availability_->level(then_);
     ++version_;
     unfitting_.clear();
     least_.resize(ranges.count() * width);
@@ -68,6 +77,7 @@ bool ExtraNodes::is_known_short(std::int64_t request_id, std::int64_t tasks) con
 }
 
 bool ExtraNodes::may_fit(const Request &request) {
+    follow();
     const bool with_counts = !context_.free.is_unbounded(request);
     const Fit *fit = known(request.request_id);
     if (fit == nullptr || fit->version != version_ || (with_counts && !fit->has_counts)) {
@@ -101,18 +111,19 @@ bool ExtraNodes::is_excluded(const Request &request) const {
     });
 }
 
-void ExtraNodes::count(const Request &request, bool with_counts, Fit &fit) const {
+void ExtraNodes::count(const Request &request, bool with_counts, Fit &fit) {
     fit.version = version_;
     fit.tasks = 0;
     fit.has_counts = with_counts;
     if (with_counts)
         fit.counts.clear();
-    for (const std::int64_t range : ranges_->in_order) {
+    const Ranges &ranges = availability_->ranges();
+    for (const std::int64_t range : ranges.in_order) {
         const auto at = static_cast<std::size_t>(range);
-        const std::int64_t size = ranges_->size[at];
+        const std::int64_t size = ranges.size[at];
         const std::int64_t tasks =
             num_fitting_tasks(context_.nodes, free() + range * context_.nodes.num_resources,
-                              ranges_->first[at], request.what);
+                              ranges.first[at], request.what);
         fit.tasks += tasks * size;
         if (with_counts)
             fit.counts.add(tasks, size);
