@@ -115,7 +115,7 @@ class Cluster(ClusterState):
         """The number of running jobs."""
 
     @property
-    def free(self) -> object:
+    def free(self) -> NDArray[numpy.int64]:
         """
         What each node has left, shape (N, R); nothing on nodes that are down.
 

@@ -38,9 +38,10 @@ def _parts(system: System, width: int) -> Iterator[str]:
 
 def _nodes(system: System, width: int) -> str:
     """Return what each node of a group has."""
-    from cpsched.util.node_lists import fold
+    from cpsched.util.node_lists import NodeNames
 
-    lists = [fold(system.node_names, [(at, 1) for at in nodes]) for _, nodes in system.kinds()]
+    names = NodeNames(system.node_names)
+    lists = [names.folded([(at, 1) for at in nodes]) for _, nodes in system.kinds()]
     return system.kinds_text(width, [brief(text, _MOST) for text in lists])
 
 

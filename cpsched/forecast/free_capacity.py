@@ -10,7 +10,7 @@ from cpsched.dispatch.allocators import FirstFit
 from cpsched.forecast.explanation import Demand, FreeCapacity, NodeUnits
 from cpsched.model.jobtable import JobTable
 from cpsched.model.node_sets import unit_capacity
-from cpsched.util.node_lists import fold
+from cpsched.util.node_lists import compress
 from cpsched.util.words import amount, counted
 
 if TYPE_CHECKING:
@@ -158,4 +158,4 @@ def node_groups(names: Sequence[str], nodes: IntArray, units: IntArray) -> tuple
 
 def node_list(names: Sequence[str], nodes: IntArray) -> str:
     """Return node indices as text like ``n[1-16,20]``."""
-    return fold(names, [(int(node), 1) for node in nodes])
+    return compress(names[int(node)] for node in nodes)

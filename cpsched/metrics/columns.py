@@ -14,7 +14,7 @@ from cpsched.metrics.waits import began, recorded_wait
 from cpsched.metrics.window import finished
 from cpsched.model.schedule import JobOutcome, Leaving
 from cpsched.util import arrow
-from cpsched.util.node_lists import fold
+from cpsched.util.node_lists import NodeNames
 from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
@@ -106,8 +106,9 @@ def job_placements(schedule: Schedule) -> tuple[IntArray, pa.Array]:
     runs = np.stack([node, count], axis=1)
     bounds = np.append(firsts, len(job))
     indices, samples = _core.numbered_sequences(runs, bounds)
+    names = NodeNames(schedule.system.node_names)
     texts = [
-        fold(schedule.system.node_names, runs[first:last].tolist())
+        names.folded(runs[first:last].tolist())
         for first, last in zip(bounds[samples].tolist(), bounds[samples + 1].tolist(), strict=True)
     ]
     which = np.full(num_jobs, -1, dtype=np.int64)

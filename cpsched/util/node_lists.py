@@ -11,7 +11,7 @@ from cpsched.errors import ConfigError
 from cpsched.util.words import brief
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
 #: Characters of a list in a message.
 _MOST = 160
@@ -88,26 +88,70 @@ def _numbers(text: str, limit: int) -> list[str]:
 
 def compress(names: Iterable[str]) -> str:
     """Return a list of hosts that :func:`expand` makes these names of; no name comes twice."""
-    ranges = []
-    for (before, after), group in groupby(map(_parts, names), key=lambda part: part[::2]):
-        inside = ",".join(_ranges(number for _, number, _ in group))
-        plain = inside.isdigit() or not inside.strip(",")
-        ranges.append(f"{before}{inside if plain else f'[{inside}]'}{after}")
-    return ",".join(ranges)
+    known = list(names)
+    return NodeNames(known).folded([(0, len(known))])
 
 
-def fold(names: Sequence[str], runs: Iterable[Sequence[int]]) -> str:
+class NodeNames:
     """
-    Return runs of nodes as text.
+    The names of the nodes of a system, to write some of them as a list of hosts.
 
     Parameters
     ----------
     names
-        Name of every node of the system.
-    runs
-        (first node, number of nodes), in order.
+        Name of every node.
     """
-    return compress(name for first, count in runs for name in names[first : first + count])
+
+    def __init__(self, names: Sequence[str]) -> None:
+        parts = [_parts(name) for name in names]
+        node_of = {name: node for node, name in enumerate(names)}
+        self._around = [part[::2] for part in parts]
+        self._number = [part[1] for part in parts]
+        #: The node whose name differs from that of each only in its number, which is one more.
+        self._next = [node_of.get(_following(*part), -1) for part in parts]
+        #: The last node that is reached so from each without passing over a node.
+        self._last = list(range(len(parts)))
+        for node in reversed(range(len(parts) - 1)):
+            if self._next[node] == node + 1:
+                self._last[node] = self._last[node + 1]
+
+    def folded(self, runs: Iterable[Sequence[int]]) -> str:
+        """
+        Return runs of nodes as a list of hosts.
+
+        Parameters
+        ----------
+        runs
+            (first node, number of nodes), in order.
+        """
+        ranges: list[list[int]] = []
+        for first, count in runs:
+            node, end = first, first + count
+            if ranges and self._next[ranges[-1][1]] == first:
+                node = min(self._last[first] + 1, end)
+                ranges[-1][1] = node - 1
+            while node < end:
+                last = min(self._last[node], end - 1)
+                ranges.append([node, last])
+                node = last + 1
+        return ",".join(
+            self._bracketed(around, group)
+            for (*around, _), group in groupby(ranges, key=lambda part: self._group(part[0]))
+        )
+
+    def _group(self, node: int) -> tuple[str, str, bool]:
+        """Return what names have in common that are written together."""
+        return *self._around[node], self._number[node] != ""
+
+    def _bracketed(self, around: Sequence[str], ranges: Iterable[list[int]]) -> str:
+        """Return ranges of names that differ in their numbers alone."""
+        number = self._number
+        inside = ",".join(
+            number[first] if first == last else f"{number[first]}-{number[last]}"
+            for first, last in ranges
+        )
+        plain = inside.isdigit() or not inside
+        return f"{around[0]}{inside if plain else f'[{inside}]'}{around[1]}"
 
 
 def listed(names: Sequence[str]) -> str:
@@ -128,14 +172,6 @@ def _parts(name: str) -> tuple[str, str, str]:
     return (match[1], match[2], match[3]) if match else (name, "", "")
 
 
-def _ranges(numbers: Iterable[str]) -> Iterator[str]:
-    """Yield numbers in a row as ranges; a range writes its numbers as wide as its first one."""
-    first = last = ""
-    for number in numbers:
-        if last and number == f"{int(last) + 1:0{len(first)}d}":
-            last = number
-            continue
-        if first:
-            yield first if first == last else f"{first}-{last}"
-        first = last = number
-    yield first if first == last else f"{first}-{last}"
+def _following(before: str, number: str, after: str) -> str:
+    """Return the name with the next number, as wide as this one; nothing for a name without."""
+    return f"{before}{int(number) + 1:0{len(number)}d}{after}" if number else ""

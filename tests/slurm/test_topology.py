@@ -10,7 +10,7 @@ from cpsched.model.system import System
 from cpsched.model.topology import Topology, TopologyKind
 from cpsched.simulation.simulate import simulate
 from cpsched.slurm.config.topology import read_layout
-from cpsched.util.node_lists import compress, expand, natural
+from cpsched.util.node_lists import NodeNames, compress, expand, natural
 
 #: Nodes n01 to n08, the odd ones thin.
 SYSTEM = """
@@ -227,6 +227,15 @@ def test_names_are_compressed():
         "c[08-10,12],g[9-10],login"
     )
     assert compress(["a1-ib", "a2-ib", "n9.site", "n10.site"]) == "a[1-2]-ib,n[9-10].site"
+    assert compress(["gpu-", "gpu-8"]) == "gpu-,gpu-8"
+
+
+def test_runs_of_nodes_are_written_as_their_names():
+    nodes = NodeNames(["n8", "n9", "n10", "m", "n11", "n13"])
+    assert nodes.folded([(0, 3)]) == "n[8-10]"
+    assert nodes.folded([(0, 1), (1, 2), (4, 2)]) == "n[8-11,13]"
+    assert nodes.folded([(2, 3)]) == "n10,m,n11"
+    assert nodes.folded([]) == ""
     assert compress([]) == ""
 
 

@@ -92,7 +92,8 @@ void bind_cluster(const nb::module_ &module) {
 
     cluster.def_prop_ro("num_waiting", &Cluster::num_waiting, "The number of waiting jobs.");
     cluster.def_prop_ro("num_running", &Cluster::num_running, "The number of running jobs.");
-    cluster.def_prop_ro("free", &PythonCluster::free_nodes, nb::rv_policy::automatic,
+    cluster.def_prop_ro("free", &PythonCluster::free_nodes,
+                        nb::sig("def free(self) -> NDArray[numpy.int64]"),
                         "What each node has left, shape (N, R); nothing on nodes that are down.\n\n"
                         "One array, which this brings up to date.");
     cluster.def(
