@@ -123,12 +123,10 @@ class Passes(Dispatcher):
         self._look_around(view)
         self._decided = view
         store = view.waiting.store
-        free, *running = running_in(view)
         started: Any = self.scheduler.decide(
             view.now,
             store.columns,
-            free,
-            *running,
+            *running_in(view),
             num_jobs=store.size,
             waiting=view.waiting.rows,
             reordered=store.reordered,

@@ -143,10 +143,9 @@ class SlurmBackfill(LearningDispatcher):
         """Run the main pass, and the backfill pass where it is due."""
         backfill = self._is_due(view.now)
         store, rows = view.waiting.store, self.queues[0].rows(view)
-        free, *running = running_in(view)
         started, looked_at, planned, by_main, by_backfill = self._passes.run(
-            *(view.now, rows, backfill, store.columns, store.shapes, view.eligible, free),
-            *running,
+            *(view.now, rows, backfill, store.columns, store.shapes, view.eligible),
+            *running_in(view),
         )
         records = _records_of(rows, store.columns[rows, c.QUEUE])
         started_by = set(by_main.tolist()), set(by_backfill.tolist())
