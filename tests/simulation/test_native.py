@@ -16,7 +16,7 @@ from cpsched.papers.generators.eurora import EURORA, EuroraOptions
 from cpsched.simulation import simulator as loop
 from cpsched.simulation.observers import Observer
 from cpsched.systems.mapping import fit
-from cpsched.util.types import MISSING
+from cpsched.util.types import MISSING, UNBOUNDED
 
 pytestmark = pytest.mark.slow
 
@@ -107,6 +107,47 @@ def test_a_deep_queue_of_few_kinds_runs_the_same(dispatcher):
     fast.run()
     slow.run()
     assert fast.is_native
+    assert result(fast) == result(slow)
+
+
+def different_jobs(chance, num_jobs):
+    """Return jobs of two resources, hardly any like another, that keep a small machine full."""
+    requested = chance.integers(2, 400, num_jobs)
+    submit = np.sort(chance.integers(0, 2500, num_jobs))
+    rows = zip(
+        submit.tolist(),
+        chance.integers(1, 9, num_jobs).tolist(),
+        # Some run longer than they have asked for.
+        np.maximum(requested * chance.uniform(0.1, 1.2, num_jobs), 1).astype(int).tolist(),
+        requested.tolist(),
+        strict=True,
+    )
+    bounded = chance.random(num_jobs) < 0.3
+    return jobs(
+        *rows,
+        resources=("core", "mem"),
+        request=np.stack([np.ones(num_jobs, int), chance.integers(0, 3, num_jobs)], axis=1),
+        nodes_max=np.where(bounded, chance.integers(1, 4, num_jobs), UNBOUNDED).tolist(),
+        exclusive=(chance.random(num_jobs) < 0.1).tolist(),
+        cancel=np.where(
+            chance.random(num_jobs) < 0.1, submit + chance.integers(0, 4000, num_jobs), MISSING
+        ).tolist(),
+    )
+
+
+@pytest.mark.parametrize("overrun", ["kill", "extend"])
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("dispatcher", ["easy", "easy:allocator=pack", "conservative:depth=1"])
+def test_a_deep_queue_of_many_sizes_runs_the_same(dispatcher, seed, overrun):
+    """What is kept of a reservation holds where jobs end early or late, and others are cancelled."""
+    workload = different_jobs(np.random.default_rng(seed), 500)
+    system = machine(*[(4, 8)] * 5, (6, 3), (6, 3), resources=("core", "mem"))
+    fast = simulator(fit(workload, system), dispatcher, overrun=overrun)
+    slow = simulator(fit(workload, system), dispatcher, Present(), overrun=overrun)
+    fast.run()
+    slow.run()
+    assert fast.is_native
+    assert not slow.is_native
     assert result(fast) == result(slow)
 
 
