@@ -54,7 +54,7 @@ void Availability::begin_with(Time now, const RangeStarts &begins, const Free &f
     times_.push_back(now);
     rows_.push_back(add_row());
     Amount *level = levels_.data();
-    std::vector<Amount> &total = totals_[0];
+    Amount *total = totals_.data();
     std::int64_t node = 0;
     while (node < nodes_.num_nodes) {
         const std::int64_t size = begins.end_of(node) - node;
@@ -84,7 +84,7 @@ void Availability::begin_on_nodes(Span<const Time> times, const Amount *levels) 
         rows_.push_back(row);
         std::copy(levels, levels + stride_, level(row));
         for (std::size_t at = 0; at < stride_; ++at)
-            totals_[row][at % width_of_rows()] += levels[at];
+            totals_[row * width_of_rows() + at % width_of_rows()] += levels[at];
         levels += stride_;
     }
 }
@@ -108,9 +108,8 @@ std::size_t Availability::add_row() {
     sources_.push_back(row);
     if (levels_.size() < (row + 1) * stride_)
         levels_.resize((row + 1) * stride_);
-    if (totals_.size() == row)
-        totals_.emplace_back();
-    totals_[row].assign(width_of_rows(), 0);
+    totals_.resize(row * width_of_rows());
+    totals_.resize((row + 1) * width_of_rows(), 0);
     falls_.resize(row);
     falls_.push_back(0);
     fallen_.resize(row * num_words_);
@@ -121,7 +120,8 @@ std::size_t Availability::add_row() {
 std::size_t Availability::copy_row(std::size_t source) {
     const std::size_t row = add_row();
     sources_[row] = source;
-    totals_[row] = totals_[source];
+    for (std::size_t r = 0; r < width_of_rows(); ++r)
+        totals_[row * width_of_rows() + r] = totals_[source * width_of_rows() + r];
     const Amount *level = levels_.data() + source * stride_;
     std::copy(level, level + ranges_.count() * width_of_rows(), levels_.data() + row * stride_);
     return row;
@@ -216,7 +216,7 @@ void Availability::take_off(std::size_t row, const RequestClass &what, const Pie
         for (int r = 0; r < num_resources; ++r) {
             const Amount amount = what.amount_on(capacity[r], piece.tasks, r);
             level(row)[piece.range * num_resources + r] -= amount;
-            totals_[row][r] -= amount * piece.nodes;
+            totals_[row * width_of_rows() + r] -= amount * piece.nodes;
         }
     }
 }
@@ -264,7 +264,8 @@ void Availability::block(std::size_t row, std::int64_t range) {
     const std::int64_t size = ranges_.size[static_cast<std::size_t>(range)];
     for (int r = 0; r < nodes_.num_resources; ++r) {
         Amount &left = level(row)[range * nodes_.num_resources + r];
-        totals_[row][static_cast<std::size_t>(r)] -= std::max<Amount>(left, 0) * size;
+        totals_[row * width_of_rows() + static_cast<std::size_t>(r)] -=
+            std::max<Amount>(left, 0) * size;
         left = -1;
     }
 }

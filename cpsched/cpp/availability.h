@@ -48,7 +48,9 @@ class Availability {
     const Amount *level(std::size_t row) const { return levels_.data() + row * stride_; }
     Amount *level(std::size_t row) { return levels_.data() + row * stride_; }
     /// What all nodes together have in a row, shape (R,).
-    const std::vector<Amount> &total(std::size_t row) const { return totals_[row]; }
+    Span<const Amount> total(std::size_t row) const {
+        return {totals_.data() + row * width_of_rows(), width_of_rows()};
+    }
     /// The row that a row began as a copy of; the first one is its own.
     std::size_t source(std::size_t row) const { return sources_[row]; }
     /// Whether a planned job begins where a row does. Elsewhere a segment has no less than the one
@@ -95,7 +97,7 @@ class Availability {
     void begin_with(Time now, const RangeStarts &begins, const Free &free_of);
     void add(std::size_t row, std::int64_t range, int resource, Amount more) {
         level(row)[range * nodes_.num_resources + resource] += more;
-        totals_[row][resource] += more * ranges_.size[range];
+        totals_[row * width_of_rows() + resource] += more * ranges_.size[range];
     }
     std::size_t width_of_rows() const { return nodes_.num_resources; }
     /// Forget all segments; rows have space for so many ranges.
@@ -131,7 +133,7 @@ class Availability {
     std::size_t stride_ = 0;    // of `levels_`, from row to row
     std::size_t num_words_ = 0; // of `fallen_`, from row to row
     std::vector<Amount> levels_;
-    std::vector<std::vector<Amount>> totals_;
+    std::vector<Amount> totals_;
     std::vector<std::uint8_t> falls_;
     // The ranges that planned jobs which begin where a row does use, as bits.
     std::vector<std::uint64_t> fallen_;

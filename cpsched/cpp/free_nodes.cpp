@@ -215,7 +215,7 @@ void FreeNodes::drop(Fit &fit) {
     fit.counts = kNoCounts;
 }
 
-bool FreeNodes::enough_in_all(const std::vector<Amount> &totals, const Request &request) const {
+bool FreeNodes::enough_in_all(Span<const Amount> totals, const Request &request) const {
     for (int r = 0; r < nodes_.num_resources; ++r) {
         const Amount need = request.what.task(r);
         if (need > 0 && totals[static_cast<std::size_t>(r)] / need < request.tasks)
@@ -261,7 +261,8 @@ const NodeCounts *FreeNodes::counts(std::int64_t request_id) const {
 }
 
 bool FreeNodes::holds_tasks(const Request &request) {
-    if (known_fitting(request.request_id) < 0 && summed_ && !enough_in_all(totals_, request))
+    if (known_fitting(request.request_id) < 0 && summed_ &&
+        !enough_in_all(span_of(totals_), request))
         return false;
     return num_fitting(request.request_id) >= request.tasks;
 }

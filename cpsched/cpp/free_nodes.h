@@ -66,7 +66,7 @@ class FreeNodes {
     const RangeStarts &range_starts() const { return free_.starts(); }
 
     /// Say whether all nodes together have what the tasks of a job need; `totals` may be others'.
-    bool enough_in_all(const std::vector<Amount> &totals, const Request &request) const;
+    bool enough_in_all(Span<const Amount> totals, const Request &request) const;
     /// Say whether too little is free in all for any job.
     bool is_full() const { return summed_ && totals_[0] < least_task_; }
     /// Return how many tasks of a request class fit on all nodes, and keep that up from now on.

@@ -45,6 +45,12 @@ Span<const T> span_of(const std::vector<T> &values) {
     return {values.data(), values.size()};
 }
 
+/// Return a copy of the entries.
+template <class T>
+std::vector<T> values_of(Span<const T> values) {
+    return {values.begin(), values.end()};
+}
+
 /// Copy amounts of resources; most often there are few.
 inline void copy_amounts(const Amount *from, std::int64_t count, Amount *to) {
     if (count == 1)

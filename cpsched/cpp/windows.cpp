@@ -75,7 +75,7 @@ bool WindowSearch::enough_in_all(const Search &search, std::size_t row) const {
     const Request &request = search.request;
     if (search.most[row] < request.tasks)
         return false;
-    const std::vector<Amount> &total = profile_.total(row);
+    const Span<const Amount> total = profile_.total(row);
     for (int r = 0; r < nodes_.num_resources; ++r)
         if (total[r] < request.tasks * request.what.task(r))
             return false;

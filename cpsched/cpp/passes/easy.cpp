@@ -12,7 +12,7 @@ bool EasyPass::reserve(Row row) {
     const bool prefers_busy = rule_ == EasyRule::kEasy;
     // While too little is free in all just before that time, the head cannot start earlier.
     const bool is_known =
-        bound_.head == row && !context_.free.enough_in_all(bound_.before, request);
+        bound_.head == row && !context_.free.enough_in_all(span_of(bound_.before), request);
     if (!is_known || !reservation_.find_at(bound_.time, request, prefers_busy)) {
         if (!reservation_.find(request, prefers_busy))
             return false;
@@ -202,12 +202,12 @@ bool EasyPass::may_backfill(Row head, WaitingJobs &waiting) {
         if (waiting.first_from(jobs, size, head + 1, bound_.time - context_.now.now) >= 0)
             return true;
         const Row row = waiting.first_from(jobs, size, head + 1, kFar - 1);
-        return context_.free.enough_in_all(bound_.left, context_.request_of(row));
+        return context_.free.enough_in_all(span_of(bound_.left), context_.request_of(row));
     });
 }
 
 void EasyPass::backfill_sizes(Row from, WaitingJobs &waiting) {
-    std::vector<Amount> total = reservation_.availability().total(Reservation::kThen);
+    std::vector<Amount> total = values_of(reservation_.availability().total(Reservation::kThen));
     next_.clear();
     for (const std::size_t size : sizes_)
         push_next({from, size, true, true}, from, waiting);
@@ -237,7 +237,7 @@ void EasyPass::note_bound(const Request &head) {
         return;
     bound_.head = context_.starts.head;
     bound_.time = reservation_.time();
-    bound_.left = reservation_.availability().total(Reservation::kThen);
+    bound_.left = values_of(reservation_.availability().total(Reservation::kThen));
     // A job alone on its nodes may take less on others.
     for (std::size_t r = 0; r < bound_.left.size(); ++r)
         bound_.left[r] += reservation_.taken()[r] - head.tasks * what.task(static_cast<int>(r));
@@ -246,7 +246,7 @@ void EasyPass::note_bound(const Request &head) {
 /// Take what was started beside the reservation off its bound; `total` is what was free in all when
 /// it begins.
 void EasyPass::lower_bound(std::vector<Amount> total) {
-    const std::vector<Amount> &now = reservation_.availability().total(Reservation::kThen);
+    const Span<const Amount> now = reservation_.availability().total(Reservation::kThen);
     for (std::size_t r = 0; bound_.head >= 0 && r < total.size(); ++r) {
         bound_.left[r] -= total[r] - now[r];
         bound_.before[r] -= total[r] - now[r];

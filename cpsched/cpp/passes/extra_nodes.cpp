@@ -96,7 +96,7 @@ bool ExtraNodes::may_fit(const Request &request) {
 bool ExtraNodes::is_excluded(const Request &request) const {
     const int width = context_.nodes.num_resources;
     if (context_.free.are_summed()) {
-        if (!context_.free.enough_in_all(total_, request))
+        if (!context_.free.enough_in_all(span_of(total_), request))
             return true;
         const std::int64_t num_nodes = std::min(request.nodes_max, request.tasks);
         for (int r = 0; r < width; ++r) {

@@ -39,7 +39,7 @@ void Reservation::begin(std::size_t num_running) {
 bool Reservation::find_before(Time until, const Request &request, bool prefers_busy) {
     Time before = context_.now.now;
     for (Time second = next_end(before); second < until; second = next_end(second)) {
-        total_before_ = availability_.total(kThen);
+        total_before_ = values_of(availability_.total(kThen));
         end_jobs(before, second);
         if (enough_in_all(request) &&
             shortage(context_.nodes, then(), availability_.ranges(), request, caps_) == kFits &&
@@ -67,7 +67,7 @@ bool Reservation::place_at(Time second, const Request &request, bool prefers_bus
 
 const Placement &Reservation::hold(const RequestClass &what) {
     availability_.split(pieces_);
-    taken_ = availability_.total(kThen);
+    taken_ = values_of(availability_.total(kThen));
     availability_.take_off(kThen, what, pieces_);
     for (std::size_t r = 0; r < taken_.size(); ++r)
         taken_[r] -= availability_.total(kThen)[r];

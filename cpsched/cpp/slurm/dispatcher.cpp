@@ -25,7 +25,8 @@ void SlurmDispatcher::tables_changed(Cluster &cluster) {
 const Starts &SlurmDispatcher::decide(Cluster &cluster, Time now) {
     const AllocationTable table = cluster.allocation_table();
     Present present;
-    present.now = {now, cluster.jobs(), cluster.running(), table.first, table.num_nodes, table.amount};
+    present.now = {now,         cluster.jobs(),  cluster.running(),
+                   table.first, table.num_nodes, table.amount};
     present.free = cluster.free();
     present.num_jobs = cluster.num_jobs;
     present.waiting = cluster.waiting();
