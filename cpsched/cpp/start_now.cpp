@@ -49,8 +49,8 @@ bool fill_first_nodes(const FreeNodes &free, const Request &request, NodeCounts 
                 if (!behind->hold(request.nodes_max - used - 1, left - tasks))
                     continue;
             } else {
-                const std::int64_t nodes = std::min(end - node, request.nodes_max - used);
-                count = num_alike(tasks, fitting, nodes, left, owed);
+                const std::int64_t most = std::min(end - node, request.nodes_max - used);
+                count = num_alike(tasks, fitting, most, left, owed);
             }
             append(placement, {node, count, tasks});
             left -= count * tasks;
