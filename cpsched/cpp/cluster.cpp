@@ -177,8 +177,7 @@ Refusal Cluster::check_range(const Job &job, const AllocationRanges &given, std:
     const std::int64_t tasks = given.tasks[k];
     if (first < behind)
         return {Fault::kNode, 0};
-    std::int64_t last = first; // behind the nodes that are checked
-    for (std::int64_t node = first; node < end; node = last) {
+    for (std::int64_t node = first; node < end;) {
         if (node >= num_nodes_)
             return {Fault::kNode, node - first};
         // No more than the job has, so that neither their sum nor a product overflows.
@@ -196,10 +195,9 @@ Refusal Cluster::check_range(const Job &job, const AllocationRanges &given, std:
             return refusal;
         }
         // Neighbours that are alike need no check but whether the job may use them.
-        last = std::min({end, alike_.end_of(node), free_.starts().end_of(node)});
+        const std::int64_t last = std::min({end, alike_.end_of(node), free_.starts().end_of(node)});
         const void *other = std::memchr(allowed + node, 0, at(last - node));
-        if (other != nullptr)
-            last = static_cast<const std::uint8_t *>(other) - allowed;
+        node = other != nullptr ? static_cast<const std::uint8_t *>(other) - allowed : last;
     }
     return {};
 }
