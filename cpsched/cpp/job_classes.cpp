@@ -100,8 +100,7 @@ JobClasses::Size &JobClasses::size_of(const JobClass &job_class) {
     return sizes_[known->second];
 }
 
-void JobClasses::may_start(const Job *jobs, FreeNodes &free, std::int64_t most,
-                           std::vector<Row> &rows) {
+void JobClasses::may_start(const Job *jobs, FreeNodes &free, std::vector<Row> &rows) {
     rows.clear();
     if (free.is_full())
         return;
@@ -112,7 +111,7 @@ void JobClasses::may_start(const Job *jobs, FreeNodes &free, std::int64_t most,
         const JobClass &any = (*this)[size.classes.front()];
         if (!free.may_fit(request_of(jobs[any.last], requests)))
             continue;
-        const std::int64_t left = std::min(free.num_fitting(any.request_id) / any.tasks, most);
+        const std::int64_t left = free.num_fitting(any.request_id) / any.tasks;
         std::size_t kept = 0;
         for (const std::int32_t number : size.classes) {
             JobClass &job_class = (*this)[number];
@@ -136,17 +135,6 @@ void JobClasses::add_first(const Job *jobs, const JobClass &job_class, std::int6
         rows.push_back(row);
         row = next_[static_cast<std::size_t>(row)];
     }
-}
-
-std::size_t JobClasses::replace_by_next(const Job *jobs, std::int64_t pass, std::size_t at,
-                                        std::vector<Row> &rows) const {
-    const Row next = next_waiting(jobs, pass, next_[static_cast<std::size_t>(rows[at])]);
-    if (next < 0)
-        return at + 1;
-    const auto place = rows.begin() + static_cast<std::ptrdiff_t>(at);
-    const auto behind = std::lower_bound(place + 1, rows.end(), next);
-    *std::move(place + 1, behind, place) = next;
-    return at;
 }
 
 } // namespace cpsched

@@ -61,13 +61,9 @@ class JobClasses {
     void link(const Job *jobs, Span<const Row> queue);
     /// Fill `rows` with the linked jobs that could start now on their own, in the order of rows.
     ///
-    /// No more of a class than `most`, nor than fit together. May include jobs that do not fit, see
+    /// No more of a class than fit together. May include jobs that do not fit, see
     /// `FreeNodes::may_fit`.
-    void may_start(const Job *jobs, FreeNodes &free, std::int64_t most, std::vector<Row> &rows);
-    /// Replace the job at a place of `rows`, filled by `may_start`, by the next of its class, which
-    /// is put in order among those behind it; returns the place of the next job to try.
-    std::size_t replace_by_next(const Job *jobs, std::int64_t pass, std::size_t at,
-                                std::vector<Row> &rows) const;
+    void may_start(const Job *jobs, FreeNodes &free, std::vector<Row> &rows);
 
   private:
     using Key = std::array<std::int64_t, 7>;

@@ -60,8 +60,7 @@ const Starts &FifoDispatcher::decide(Cluster &cluster, Time now) {
 
 void EasyDispatcher::look_at(Cluster &cluster) {
     PassDispatcher::look_at(cluster);
-    pass_.forget();
-    waiting_.clear();
+    pass_.forget_queue();
 }
 
 void EasyDispatcher::tables_changed(Cluster &cluster) {
@@ -71,8 +70,7 @@ void EasyDispatcher::tables_changed(Cluster &cluster) {
 
 void EasyDispatcher::queue_changed(Cluster &cluster) {
     PassDispatcher::queue_changed(cluster);
-    pass_.forget();
-    waiting_.clear();
+    pass_.forget_queue();
 }
 
 void EasyDispatcher::freed(const Cluster &cluster, Row row, const AllocationRanges &nodes) {
@@ -88,7 +86,7 @@ const Starts &EasyDispatcher::decide(Cluster &cluster, Time now) {
         pass_.forget();
     }
     const PassContext &context = begin(cluster, now);
-    pass_.run_in_order(cluster.queue(), waiting_, rule_);
+    pass_.run(cluster.queue());
     return context.starts;
 }
 
@@ -107,7 +105,7 @@ double GreedyDispatcher::key(const Job &job, Time now) const {
 const Starts &GreedyDispatcher::decide(Cluster &cluster, Time now) {
     PassContext &context = begin(cluster, now);
     state_.classes.link(cluster.jobs(), cluster.queue());
-    state_.classes.may_start(cluster.jobs(), state_.free, kFar, rows_);
+    state_.classes.may_start(cluster.jobs(), state_.free, rows_);
     keys_.resize(rows_.size());
     order_.resize(rows_.size());
     for (std::size_t i = 0; i < rows_.size(); ++i)

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "pass_state.h"
-#include "passes/easy.h"
+#include "passes/easy_in_order.h"
 #include "passes/list.h"
 #include "simulation.h"
 
@@ -40,7 +40,7 @@ class EasyDispatcher : public PassDispatcher {
     EasyDispatcher(Allocator allocator, std::vector<Amount> capacity, int num_resources,
                    std::vector<std::int64_t> levels, EasyRule rule)
         : PassDispatcher(allocator, std::move(capacity), num_resources, std::move(levels)),
-          rule_(rule), pass_(state_.context) {}
+          pass_(state_.context, rule) {}
     void look_at(Cluster &cluster) override;
     void tables_changed(Cluster &cluster) override;
     void queue_changed(Cluster &cluster) override;
@@ -48,9 +48,7 @@ class EasyDispatcher : public PassDispatcher {
     const Starts &decide(Cluster &cluster, Time now) override;
 
   private:
-    EasyRule rule_;
-    EasyPass pass_;
-    WaitingJobs waiting_;
+    EasyInOrder pass_;
     std::int64_t corrections_ = 0; // of expected ends, seen so far
 };
 
