@@ -41,8 +41,7 @@ bool Reservation::find_before(Time until, const Request &request, bool prefers_b
     for (Time second = next_end(before); second < until; second = next_end(second)) {
         total_before_ = values_of(availability_.total(kThen));
         end_jobs(before, second);
-        if (enough_in_all(request) &&
-            shortage(context_.nodes, then(), availability_.ranges(), request, caps_) == kFits &&
+        if (enough_in_all(request) && context_.free.within_counts(request, &counts_) &&
             place_at(second, request, prefers_busy))
             return true;
         before = second;
@@ -136,6 +135,8 @@ bool Reservation::enough_in_all(const Request &request) {
 void Reservation::count_all(const Request &request) {
     fitting_.assign(availability_.ranges().count(), 0);
     total_ = 0;
+    counts_.clear();
+    counts_.add(0, context_.nodes.num_nodes);
     for (const std::int64_t range : availability_.ranges().in_order)
         count_range(request, range);
 }
@@ -158,7 +159,11 @@ void Reservation::count_range(const Request &request, std::int64_t range) {
                           ranges.first[at], request.what, request.tasks);
     if (request.nodes_max == 1 && fitting < request.tasks)
         fitting = 0;
+    if (fitting == fitting_[at])
+        return;
     total_ += (fitting - fitting_[at]) * ranges.size[at];
+    counts_.add(fitting_[at], -ranges.size[at]);
+    counts_.add(fitting, ranges.size[at]);
     fitting_[at] = fitting;
 }
 

@@ -73,7 +73,7 @@ class Reservation {
     std::size_t counted_until_ = 0;     // the ends of so many are counted in `fitting_`
     std::vector<std::int64_t> fitting_; // tasks that fit on a node of each range
     std::int64_t total_ = 0;            // and on all nodes; -1: not counted yet
-    std::vector<std::int64_t> caps_;
+    NodeCounts counts_;                 // of `fitting_`
     std::vector<Amount> excess_;
     std::vector<Amount> total_before_;
     std::vector<Amount> taken_;
