@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from recorded import result, simulator
-from tiny import jobs, machine, machines, workloads
+from tiny import jobs, machine, machines, run, workloads
 
 from cpsched import systems
 from cpsched.dispatch.backfilling import Easy
@@ -149,6 +149,31 @@ def test_a_deep_queue_of_many_sizes_runs_the_same(dispatcher, seed, overrun):
     assert fast.is_native
     assert not slow.is_native
     assert result(fast) == result(slow)
+
+
+def test_thousands_of_nodes_are_used_from_the_first_free_one_on():
+    """Ranges of nodes are split and joined far apart from each other."""
+    chance = np.random.default_rng(9)
+    num_nodes = 9000
+    rows = [
+        (second, int(chance.integers(1, 10 ** int(chance.integers(1, 4)) * 4)), length, length)
+        for second, length in enumerate(chance.integers(1, 60, 600).tolist())
+    ]
+    schedule = run(jobs(*rows), machine(*[(1,)] * num_nodes), "fifo").schedule
+    nodes_of = {job: [] for job in range(len(rows))}
+    for job, node, count in zip(
+        *(getattr(schedule.segments, name).tolist() for name in ("job", "node", "count")),
+        strict=True,
+    ):
+        nodes_of[job].extend(range(node, node + count))
+    ends = [(second, False, job) for job, second in enumerate(schedule.end.tolist())]
+    starts = [(second, True, job) for job, second in enumerate(schedule.start.tolist())]
+    free = np.ones(num_nodes, dtype=bool)
+    for _, begins, job in sorted(ends + starts):
+        if begins:
+            assert nodes_of[job] == np.flatnonzero(free)[: rows[job][1]].tolist()
+        free[nodes_of[job]] = not begins
+    assert free.all()
 
 
 class OwnFifo(Fifo):
