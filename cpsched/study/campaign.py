@@ -152,7 +152,11 @@ def carry_out(
         failed = {}
         if missing:
             target = RunTarget(
-                runs=store.runs, work=store.work, formats=tuple(formats), again=again
+                runs=store.runs,
+                work=store.work,
+                formats=tuple(formats),
+                again=again,
+                attempts=None if elsewhere is None else elsewhere.attempts,
             )
             if elsewhere is None:
                 shown = watch if display is None else _shown(display, watch, run_titles(tasks))

@@ -41,6 +41,7 @@ class DaskCluster:
     """
 
     name = "dask"
+    attempts = 2
 
     def __init__(self, workers: int) -> None:
         try:

@@ -33,6 +33,15 @@ _UNSUITED = {"sequential", "threading", "multiprocessing"}
 class Executor(Protocol):
     """Carries out runs outside this process."""
 
+    @property
+    def attempts(self) -> int | None:
+        """
+        How often to try a run that kills its process.
+
+        None where the executor does not start such a run again by itself.
+        """
+        ...
+
     def run(
         self, tasks: Sequence[RunSpec], carry: Callable[[RunSpec], RunOutcome], folder: Path
     ) -> Iterator[RunOutcome]:
@@ -85,6 +94,8 @@ class JoblibBackend:
     UnknownNameError
         If there is no such executor.
     """
+
+    attempts = None
 
     def __init__(self, name: str, workers: int) -> None:
         from joblib.parallel import BACKENDS

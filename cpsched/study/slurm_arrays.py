@@ -45,6 +45,7 @@ class SlurmArrays:
     """
 
     name = "slurm-arrays"
+    attempts = 2
 
     def __init__(
         self,

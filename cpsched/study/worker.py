@@ -34,8 +34,6 @@ Watch: TypeAlias = Callable[[str, int, int | None], Sequence[Observer]]
 KILLED = "its process was killed, perhaps because it ran out of memory"
 #: The error of a run that got no more memory.
 OUT_OF_MEMORY = "out of memory"
-#: How often a run is tried that kills its process.
-_ATTEMPTS = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +49,9 @@ class RunTarget:
         Extra output formats of a run.
     again
         Whether runs replace equal ones.
+    attempts
+        How often a run is tried that kills its process, where an executor starts it again by
+        itself; None where it does not.
     campaign
         Hexadecimal digits in the names of folders under way: those of this campaign have the same.
     """
@@ -59,6 +60,7 @@ class RunTarget:
     work: Path
     formats: tuple[str, ...] = ()
     again: bool = False
+    attempts: int | None = None
     campaign: str = field(default_factory=lambda: uuid4().hex[:8])
 
 
@@ -95,8 +97,8 @@ def work_on(
     schedules
         Takes the schedule of the run, by its name.
     """
-    if len(under_way(target.work, task.key, target.campaign)) >= _ATTEMPTS:
-        # Dask and Slurm start a run again elsewhere if its process is killed.
+    killed = len(under_way(target.work, task.key, target.campaign))
+    if target.attempts is not None and killed >= target.attempts:
         return RunOutcome(name=task.name, error=KILLED)
     try:
         schedule = _carried_out(task, target, watch, checkpoint)
