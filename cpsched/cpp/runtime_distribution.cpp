@@ -78,6 +78,7 @@ RuntimeDistributions::RuntimeDistributions(std::size_t num_jobs)
 
 RuntimeDistributions DistributionOfSimilar::of(Span<const JobFacts> jobs) {
     RuntimeDistributions distributions(jobs.size());
+    note_latest();
     for (std::size_t at = 0; at < jobs.size(); ++at) {
         // A long queue is mostly bursts of the same job.
         if (at == 0 || !(jobs[at] == jobs[at - 1]))
@@ -89,6 +90,17 @@ RuntimeDistributions DistributionOfSimilar::of(Span<const JobFacts> jobs) {
         }
     }
     return distributions;
+}
+
+void DistributionOfSimilar::note_latest() {
+    const std::int64_t num = ended_.num_of_all;
+    num_latest_ = static_cast<std::size_t>(std::min<std::int64_t>(num, kEndedOfAll));
+    for (std::size_t rank = 0; rank < num_latest_; ++rank) {
+        const std::int64_t place = (num - 1 - static_cast<std::int64_t>(rank)) % kEndedOfAll;
+        latest_[rank] = &ended_.of_all[static_cast<std::size_t>(place)];
+        for (std::size_t trait = 0; trait < traits_.size(); ++trait)
+            traits_[trait][rank] = latest_[rank]->traits[trait];
+    }
 }
 
 void DistributionOfSimilar::sample(const JobFacts &job) {
@@ -119,17 +131,27 @@ void DistributionOfSimilar::find_neighbours(const JobFacts &job) {
             add_neighbour(distance_of_traits(job.traits, ended.traits) + by_rank, ended);
         }
     }
-    const std::int64_t num = ended_.num_of_all;
-    for (std::int64_t rank = 0; rank < std::min<std::int64_t>(num, kEndedOfAll); ++rank) {
-        const double by_rank = kRankOfAll[static_cast<std::size_t>(rank)];
-        if (is_full_within(kOtherUser + by_rank))
-            break;
-        const auto place = static_cast<std::size_t>((num - 1 - rank) % kEndedOfAll);
-        const EndedJob &ended = ended_.of_all[place];
+    add_of_others(job);
+}
+
+/// Add the nearest ended jobs of other users.
+void DistributionOfSimilar::add_of_others(const JobFacts &job) {
+    // The same sums as in distance_of_traits, for all ended jobs at once.
+    std::fill_n(distance_.begin(), num_latest_, 0.0);
+    for (std::size_t trait = 0; trait < traits_.size(); ++trait) {
+        const double own = job.traits[trait];
+        const double most = kMaxDifference[trait];
+        const double weight = kTraitWeight[trait];
+        for (std::size_t rank = 0; rank < num_latest_; ++rank) {
+            const double difference = std::abs(own - traits_[trait][rank]);
+            distance_[rank] += weight * std::min(difference, most);
+        }
+    }
+    for (std::size_t rank = 0; rank < num_latest_; ++rank) {
+        const double distance = kOtherUser + distance_[rank] + kRankOfAll[rank];
         // The jobs of the same user are among the neighbours already.
-        if (user < 0 || ended.user != static_cast<double>(user))
-            add_neighbour(kOtherUser + distance_of_traits(job.traits, ended.traits) + by_rank,
-                          ended);
+        if (!is_full_within(distance) && (job.user < 0 || latest_[rank]->user != job.user))
+            add_neighbour(distance, *latest_[rank]);
     }
 }
 

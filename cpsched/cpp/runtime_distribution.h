@@ -95,8 +95,11 @@ class DistributionOfSimilar {
         double weight;
     };
 
+    /// Take over the traits of the jobs that ended last.
+    void note_latest();
     void sample(const JobFacts &job);
     void find_neighbours(const JobFacts &job);
+    void add_of_others(const JobFacts &job);
     bool is_full_within(double distance) const;
     void add_neighbour(double distance, const EndedJob &job);
     void add_scaled_runtimes(const JobFacts &job);
@@ -105,7 +108,12 @@ class DistributionOfSimilar {
 
     EndedJobs ended_;
     double scale_;
-    std::vector<Neighbour> neighbours_; // by distance
+    // The jobs that ended last, the last one first: how many, and each trait of all of them.
+    std::size_t num_latest_ = 0;
+    std::array<std::array<double, kEndedOfAll>, 3> traits_ = {};
+    std::array<const EndedJob *, kEndedOfAll> latest_ = {};
+    std::array<double, kEndedOfAll> distance_ = {}; // of one job to each of them
+    std::vector<Neighbour> neighbours_;             // by distance
     std::vector<Sample> samples_;
 };
 
