@@ -23,7 +23,8 @@ void mark_allocations(RangeStarts &begins, const Snapshot &now, std::size_t num_
     for (const Row row : now.running.part(0, num_running)) {
         const Job &job = now.jobs[row];
         for (std::int64_t k = job.alloc_first; k < job.alloc_first + job.alloc_count; ++k)
-            mark_ends(begins, now.held_first[k], now.held_first[k] + now.held_nodes[k]);
+            mark_ends(begins, now.allocated_first[k],
+                      now.allocated_first[k] + now.allocated_nodes[k]);
     }
 }
 
@@ -153,8 +154,8 @@ std::size_t Availability::append(Time time) {
 
 void Availability::give_back(std::size_t row, const Job &job, const Snapshot &now) {
     for (std::int64_t k = job.alloc_first; k < job.alloc_first + job.alloc_count; ++k) {
-        const Amount *amount = now.held_amount + k * nodes_.num_resources;
-        for_ranges_of(now.held_first[k], now.held_nodes[k], [&](std::int64_t range) {
+        const Amount *amount = now.allocated_amount + k * nodes_.num_resources;
+        for_ranges_of(now.allocated_first[k], now.allocated_nodes[k], [&](std::int64_t range) {
             for (int r = 0; r < nodes_.num_resources; ++r)
                 add(row, range, r, amount[r]);
         });

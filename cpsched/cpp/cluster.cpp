@@ -53,8 +53,8 @@ Cluster::Cluster(std::int64_t num_nodes, int num_resources, std::vector<Amount> 
     : num_nodes_(num_nodes), num_resources_(num_resources), capacity_(std::move(capacity)),
       free_(num_resources, capacity_.data(), single_range(num_nodes)), alike_(free_.starts()),
       change_(at(num_resources)), free_by_node_(capacity_.size()), queue_(256), running_(256),
-      held_first_(kSmallTable), held_nodes_(kSmallTable), held_tasks_(kSmallTable),
-      held_amount_(at(kSmallTable * num_resources)) {
+      allocated_first_(kSmallTable), allocated_nodes_(kSmallTable), allocated_tasks_(kSmallTable),
+      allocated_amount_(at(kSmallTable * num_resources)) {
     std::copy(capacity_.begin(), capacity_.end(), free_by_node_.data());
 }
 
@@ -253,8 +253,8 @@ Refusal Cluster::start(Row row, const AllocationRanges &allocation, Time now) {
     const Refusal refusal = take(row, allocation, now);
     if (refusal.fault == Fault::kNone)
         for (std::int64_t k = 0; k < allocation.count; ++k)
-            hold(first + k, allocation.first[k], allocation.num_nodes[k], allocation.tasks[k],
-                 allocation.amount + k * num_resources_);
+            allocate(first + k, allocation.first[k], allocation.num_nodes[k], allocation.tasks[k],
+                     allocation.amount + k * num_resources_);
     return refusal;
 }
 
@@ -277,52 +277,54 @@ Refusal Cluster::start(Row row, Span<const NodeSpan> placement, Time now) {
             for (int r = 0; r < num_resources_; ++r)
                 change_[at(r)] =
                     what.amount_on(capacity_[at(node * num_resources_ + r)], span.tasks, r);
-            hold(k, node, behind - node, span.tasks, change_.data());
+            allocate(k, node, behind - node, span.tasks, change_.data());
             node = behind;
         }
     }
     return take(row,
-                {held_first_.data() + first, held_nodes_.data() + first, held_tasks_.data() + first,
-                 held_amount_.data() + first * num_resources_, count},
+                {allocated_first_.data() + first, allocated_nodes_.data() + first,
+                 allocated_tasks_.data() + first, allocated_amount_.data() + first * num_resources_,
+                 count},
                 now);
 }
 
-void Cluster::hold(std::int64_t k, std::int64_t first, std::int64_t num_nodes, std::int64_t tasks,
-                   const Amount *amount) {
-    held_first_[at(k)] = first;
-    held_nodes_[at(k)] = num_nodes;
-    held_tasks_[at(k)] = tasks;
-    copy_amounts(amount, num_resources_, held_amount_.data() + k * num_resources_);
+void Cluster::allocate(std::int64_t k, std::int64_t first, std::int64_t num_nodes,
+                       std::int64_t tasks, const Amount *amount) {
+    allocated_first_[at(k)] = first;
+    allocated_nodes_[at(k)] = num_nodes;
+    allocated_tasks_[at(k)] = tasks;
+    copy_amounts(amount, num_resources_, allocated_amount_.data() + k * num_resources_);
 }
 
 std::int64_t Cluster::reserve_allocation(std::int64_t count) {
-    const std::int64_t size = static_cast<std::int64_t>(held_first_.size());
+    const std::int64_t size = static_cast<std::int64_t>(allocated_first_.size());
     if (allocated_end_ + count > size && allocated_end_ > 2 * num_allocated_)
         compact_allocations();
     const std::size_t needed = at(allocated_end_ + count);
-    for (SharedArray<std::int64_t> *held : {&held_first_, &held_nodes_, &held_tasks_})
-        held->reserve(needed, at(allocated_end_));
-    held_amount_.reserve(held_first_.size() * at(num_resources_),
-                         at(allocated_end_ * num_resources_));
+    for (SharedArray<std::int64_t> *allocated :
+         {&allocated_first_, &allocated_nodes_, &allocated_tasks_})
+        allocated->reserve(needed, at(allocated_end_));
+    allocated_amount_.reserve(allocated_first_.size() * at(num_resources_),
+                              at(allocated_end_ * num_resources_));
     return allocated_end_;
 }
 
 void Cluster::compact_allocations() {
     // Who looks at the present allocations keeps them.
-    const SharedArray<std::int64_t> first = held_first_;
-    const SharedArray<std::int64_t> num_nodes = held_nodes_;
-    const SharedArray<std::int64_t> tasks = held_tasks_;
-    const SharedArray<Amount> amount = held_amount_;
-    held_first_ = SharedArray<std::int64_t>(first.size());
-    held_nodes_ = SharedArray<std::int64_t>(first.size());
-    held_tasks_ = SharedArray<std::int64_t>(first.size());
-    held_amount_ = SharedArray<Amount>(amount.size());
+    const SharedArray<std::int64_t> first = allocated_first_;
+    const SharedArray<std::int64_t> num_nodes = allocated_nodes_;
+    const SharedArray<std::int64_t> tasks = allocated_tasks_;
+    const SharedArray<Amount> amount = allocated_amount_;
+    allocated_first_ = SharedArray<std::int64_t>(first.size());
+    allocated_nodes_ = SharedArray<std::int64_t>(first.size());
+    allocated_tasks_ = SharedArray<std::int64_t>(first.size());
+    allocated_amount_ = SharedArray<Amount>(amount.size());
     std::int64_t end = 0;
     for (const Row row : running()) {
         Job &job = jobs_[row];
         for (std::int64_t k = job.alloc_first; k < job.alloc_first + job.alloc_count; ++k, ++end)
-            hold(end, first[at(k)], num_nodes[at(k)], tasks[at(k)],
-                 amount.data() + k * num_resources_);
+            allocate(end, first[at(k)], num_nodes[at(k)], tasks[at(k)],
+                     amount.data() + k * num_resources_);
         job.alloc_first = end - job.alloc_count;
     }
     allocated_end_ = num_allocated_ = end;
@@ -330,9 +332,9 @@ void Cluster::compact_allocations() {
 
 AllocationRanges Cluster::allocation(Row row) const {
     const Job &job = jobs_[row];
-    return {held_first_.data() + job.alloc_first, held_nodes_.data() + job.alloc_first,
-            held_tasks_.data() + job.alloc_first,
-            held_amount_.data() + job.alloc_first * num_resources_, job.alloc_count};
+    return {allocated_first_.data() + job.alloc_first, allocated_nodes_.data() + job.alloc_first,
+            allocated_tasks_.data() + job.alloc_first,
+            allocated_amount_.data() + job.alloc_first * num_resources_, job.alloc_count};
 }
 
 void Cluster::change_free(std::int64_t first, std::int64_t num_nodes, const Amount *amount,
@@ -366,16 +368,18 @@ const SharedArray<Amount> &Cluster::free_array() {
 Refusal Cluster::resize(Row row, const AllocationRanges &allocation, Time now) {
     Job &job = jobs_[row];
     const Job before = job;
-    const AllocationRanges held = this->allocation(row);
-    const std::vector<std::int64_t> first(held.first, held.first + held.count);
-    const std::vector<std::int64_t> num_nodes(held.num_nodes, held.num_nodes + held.count);
-    const std::vector<std::int64_t> tasks(held.tasks, held.tasks + held.count);
-    const std::vector<Amount> amount(held.amount, held.amount + held.count * num_resources_);
+    const AllocationRanges allocated = this->allocation(row);
+    const std::vector<std::int64_t> first(allocated.first, allocated.first + allocated.count);
+    const std::vector<std::int64_t> num_nodes(allocated.num_nodes,
+                                              allocated.num_nodes + allocated.count);
+    const std::vector<std::int64_t> tasks(allocated.tasks, allocated.tasks + allocated.count);
+    const std::vector<Amount> amount(allocated.amount,
+                                     allocated.amount + allocated.count * num_resources_);
     const std::int64_t speed = parts_per_second(job.held_tasks, job.tasks, job.serial);
     undo_start(row);
     const Refusal refusal = start(row, allocation, now);
     if (refusal.fault != Fault::kNone) {
-        start(row, {first.data(), num_nodes.data(), tasks.data(), amount.data(), held.count},
+        start(row, {first.data(), num_nodes.data(), tasks.data(), amount.data(), allocated.count},
               before.since);
         job.start = before.start;
         expect_end(row, before.expected_end);
@@ -396,9 +400,10 @@ void Cluster::undo_start(Row row) {
 
 void Cluster::leave(Row row) {
     Job &job = jobs_[row];
-    const AllocationRanges held = allocation(row);
-    for (std::int64_t k = 0; k < held.count; ++k)
-        change_free(held.first[k], held.num_nodes[k], held.amount + k * num_resources_, 1);
+    const AllocationRanges allocated = allocation(row);
+    for (std::int64_t k = 0; k < allocated.count; ++k)
+        change_free(allocated.first[k], allocated.num_nodes[k],
+                    allocated.amount + k * num_resources_, 1);
     leave_running(row);
     job.state = kEnded;
     num_allocated_ -= job.alloc_count;

@@ -136,7 +136,7 @@ class Cluster {
     AllocationRanges allocation(Row row) const;
     /// Those of all running jobs, found by alloc_first and alloc_count of each.
     AllocationTable allocation_table() const {
-        return {held_first_.data(), held_nodes_.data(), held_amount_.data()};
+        return {allocated_first_.data(), allocated_nodes_.data(), allocated_amount_.data()};
     }
 
     // --- nodes -----------------------------------------------------------------------------------
@@ -201,10 +201,10 @@ class Cluster {
     const SharedArray<Row> &running_array() const { return running_; }
     const SharedArray<Row> &queue_array() const { return queue_; }
     std::int64_t queue_first() const { return queue_first_; }
-    const SharedArray<std::int64_t> &held_first_array() const { return held_first_; }
-    const SharedArray<std::int64_t> &held_nodes_array() const { return held_nodes_; }
-    const SharedArray<std::int64_t> &held_tasks_array() const { return held_tasks_; }
-    const SharedArray<Amount> &held_amount_array() const { return held_amount_; }
+    const SharedArray<std::int64_t> &allocated_first_array() const { return allocated_first_; }
+    const SharedArray<std::int64_t> &allocated_nodes_array() const { return allocated_nodes_; }
+    const SharedArray<std::int64_t> &allocated_tasks_array() const { return allocated_tasks_; }
+    const SharedArray<Amount> &allocated_amount_array() const { return allocated_amount_; }
     /// The first row of a job that waits or runs, `size` where none does.
     Row oldest(Row size);
 
@@ -221,8 +221,8 @@ class Cluster {
     void leave_front();
     void compact_queue();
     void compact_allocations();
-    void hold(std::int64_t k, std::int64_t first, std::int64_t num_nodes, std::int64_t tasks,
-              const Amount *amount);
+    void allocate(std::int64_t k, std::int64_t first, std::int64_t num_nodes, std::int64_t tasks,
+                  const Amount *amount);
     /// Add amounts to what is free on nodes, or with -1 take them off.
     void change_free(std::int64_t first, std::int64_t num_nodes, const Amount *amount, int sign);
     void hide_down();
@@ -254,10 +254,10 @@ class Cluster {
     std::int64_t num_running_ = 0;
 
     /// The allocations of all running jobs, found by alloc_first and alloc_count: ranges of nodes.
-    SharedArray<std::int64_t> held_first_;
-    SharedArray<std::int64_t> held_nodes_;
-    SharedArray<std::int64_t> held_tasks_;
-    SharedArray<Amount> held_amount_;
+    SharedArray<std::int64_t> allocated_first_;
+    SharedArray<std::int64_t> allocated_nodes_;
+    SharedArray<std::int64_t> allocated_tasks_;
+    SharedArray<Amount> allocated_amount_;
     std::int64_t allocated_end_ = 0; // behind the last allocation
     std::int64_t num_allocated_ = 0; // of entries that a running job holds
 };

@@ -53,7 +53,7 @@ void NodeCounts::add(std::int64_t tasks, std::int64_t num_nodes) {
         --most_;
 }
 
-bool NodeCounts::hold(std::int64_t num_nodes, std::int64_t tasks) const {
+bool NodeCounts::fit(std::int64_t num_nodes, std::int64_t tasks) const {
     for (std::int64_t each = most_; each > 0 && tasks > 0 && num_nodes > 0; --each) {
         const std::int64_t used = std::min(with(each), num_nodes);
         tasks -= used * each;
@@ -279,7 +279,7 @@ bool FreeNodes::within_counts(const Request &request, const NodeCounts *counts) 
         return false;
     if (request.nodes_max >= usable || counts->has_many())
         return true;
-    return counts->hold(request.nodes_max, request.tasks);
+    return counts->fit(request.nodes_max, request.tasks);
 }
 
 // --- ranges --------------------------------------------------------------------------------------

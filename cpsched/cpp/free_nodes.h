@@ -27,8 +27,8 @@ class NodeCounts {
     void add(std::int64_t tasks, std::int64_t num_nodes);
     std::int64_t with(std::int64_t tasks) const { return counts_[static_cast<std::size_t>(tasks)]; }
     bool has_many() const { return counts_.back() > 0; }
-    /// Say whether some `num_nodes` of the nodes, none of which has many, hold so many tasks.
-    bool hold(std::int64_t num_nodes, std::int64_t tasks) const;
+    /// Say whether so many tasks fit on some `num_nodes` of the nodes, none of which has many.
+    bool fit(std::int64_t num_nodes, std::int64_t tasks) const;
 
   private:
     std::array<std::int64_t, kMostCounted + 1> counts_ = {};

@@ -19,9 +19,9 @@ struct Snapshot {
     Span<const Row> running;
     /// Allocations of the running jobs, found by alloc_first and alloc_count of each: contiguous
     /// ranges of nodes, and what is taken of each node, shape (K, R).
-    const std::int64_t *held_first = nullptr;
-    const std::int64_t *held_nodes = nullptr;
-    const Amount *held_amount = nullptr;
+    const std::int64_t *allocated_first = nullptr;
+    const std::int64_t *allocated_nodes = nullptr;
+    const Amount *allocated_amount = nullptr;
 };
 
 /// The jobs that a pass starts, and the reservation of the first one that it does not.

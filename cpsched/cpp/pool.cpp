@@ -86,10 +86,10 @@ std::vector<Amount> given_back(const Snapshot &now, int num_resources) {
     Amount *released = back.data();
     for (const Row row : now.running) {
         const Job &job = now.jobs[row];
-        const Amount *amount = now.held_amount + job.alloc_first * num_resources;
+        const Amount *amount = now.allocated_amount + job.alloc_first * num_resources;
         for (std::int64_t k = 0; k < job.alloc_count; ++k)
             for (std::size_t r = 0; r < width; ++r)
-                released[r] += now.held_nodes[job.alloc_first + k] * *amount++;
+                released[r] += now.allocated_nodes[job.alloc_first + k] * *amount++;
         released += width;
     }
     return back;

@@ -46,7 +46,7 @@ bool fill_first_nodes(const FreeNodes &free, const Request &request, NodeCounts 
             count = 1;
             if (behind != nullptr) {
                 behind->add(fitting, -1);
-                if (!behind->hold(request.nodes_max - used - 1, left - tasks))
+                if (!behind->fit(request.nodes_max - used - 1, left - tasks))
                     continue;
             } else {
                 const std::int64_t most = std::min(end - node, request.nodes_max - used);

@@ -65,13 +65,13 @@ nb::object PythonCluster::free_nodes() {
 }
 
 nb::tuple PythonCluster::allocations() {
-    if (allocations_of_ != held_first_array().data()) {
-        const auto size = held_first_array().size();
-        allocations_ = nb::make_tuple(look_at(held_first_array(), 0, size),
-                                      look_at(held_nodes_array(), 0, size),
-                                      look_at(held_tasks_array(), 0, size),
-                                      look_at(held_amount_array(), 0, size, num_resources()));
-        allocations_of_ = held_first_array().data();
+    if (allocations_of_ != allocated_first_array().data()) {
+        const auto size = allocated_first_array().size();
+        allocations_ = nb::make_tuple(look_at(allocated_first_array(), 0, size),
+                                      look_at(allocated_nodes_array(), 0, size),
+                                      look_at(allocated_tasks_array(), 0, size),
+                                      look_at(allocated_amount_array(), 0, size, num_resources()));
+        allocations_of_ = allocated_first_array().data();
     }
     return nb::borrow<nb::tuple>(allocations_);
 }

@@ -55,14 +55,14 @@ void PassMemory::look_at(nb::object store, const Matrix &columns, nb::object req
 void PassMemory::look_at_running(Time now, const Ints &running, const Ints &node, const Ints &count,
                                  const Matrix &amount) {
     running_ = running;
-    held_first_ = node;
-    held_nodes_ = count;
-    held_amount_ = amount;
+    allocated_first_ = node;
+    allocated_nodes_ = count;
+    allocated_amount_ = amount;
     context.now.now = now;
     context.now.running = span(running);
-    context.now.held_first = node.data();
-    context.now.held_nodes = count.data();
-    context.now.held_amount = amount.data();
+    context.now.allocated_first = node.data();
+    context.now.allocated_nodes = count.data();
+    context.now.allocated_amount = amount.data();
 }
 
 PassContext &PassMemory::begin() {

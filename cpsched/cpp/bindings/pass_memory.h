@@ -45,9 +45,9 @@ class PassMemory : public PassState {
     Matrix columns_;
     Matrix free_;
     Ints running_;
-    Ints held_first_;
-    Ints held_nodes_;
-    Matrix held_amount_;
+    Ints allocated_first_;
+    Ints allocated_nodes_;
+    Matrix allocated_amount_;
 };
 
 /// Return what a pass starts and reserves, for Python; None where that is nothing.

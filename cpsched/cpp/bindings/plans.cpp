@@ -54,8 +54,8 @@ nb::tuple list_on_nodes_of(PassMemory &memory, const Ints &rows, const Ints &dur
 auto given_back_of(const Ints &running, const Matrix &columns, const Ints &count,
                    const Matrix &amount) {
     Snapshot now = snapshot_of(0, columns, running);
-    now.held_nodes = count.data();
-    now.held_amount = amount.data();
+    now.allocated_nodes = count.data();
+    now.allocated_amount = amount.data();
     return moved(given_back(now, static_cast<int>(amount.shape(1))), running.shape(0),
                  amount.shape(1));
 }

@@ -7,7 +7,7 @@ bool Backfilling::reserve(Row head, EasyRule rule) {
     prefers_busy_ = rule == EasyRule::kEasy;
     if (!reservation_.find(request, prefers_busy_))
         return false;
-    hold(head, request);
+    note_reservation(head, request);
     return true;
 }
 
@@ -16,11 +16,11 @@ bool Backfilling::reserve_at(Time second, Row head, EasyRule rule) {
     prefers_busy_ = rule == EasyRule::kEasy;
     if (!reservation_.find_at(second, request, prefers_busy_))
         return false;
-    hold(head, request);
+    note_reservation(head, request);
     return true;
 }
 
-void Backfilling::hold(Row head, const Request &request) {
+void Backfilling::note_reservation(Row head, const Request &request) {
     context_.starts.head = head;
     context_.starts.reserved_at = reservation_.time();
     context_.starts.reserved = reservation_.hold(request.what);

@@ -39,14 +39,14 @@ class Backfilling {
         return context_.now.now + request.duration <= reservation_.time();
     }
     const Reservation &reservation() const { return reservation_; }
-    /// What is free in all when the reservation begins, beside it.
+    /// What is free in all for other jobs when the reservation begins.
     std::vector<Amount> total_left() const {
         return values_of(reservation_.availability().total(Reservation::kThen));
     }
     ExtraNodes &extra() { return extra_; }
 
   private:
-    void hold(Row head, const Request &request);
+    void note_reservation(Row head, const Request &request);
 
     PassContext &context_;
     bool prefers_busy_ = true;

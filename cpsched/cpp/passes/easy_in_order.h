@@ -6,7 +6,7 @@
 // 2. The reservation is sought only where a later job may fit now.
 // 3. Where nothing but new jobs has come since the previous pass, those before them cannot start.
 // 4. When jobs end and others are backfilled, the head can start earlier than reserved but not
-//    later; and the less has ended by then, the less is left beside it. So the last reservation
+//    later; and the less has ended by then, the less is left for others. So the last reservation
 //    bounds the present one, and a pass ends where no job is within these bounds.
 // 5. The second of the reservation stays as it is while too little is free in all just before it.
 //
@@ -75,7 +75,7 @@ class EasyInOrder {
     /// Start jobs of `sizes_`, from a row on, that do not delay the reservation.
     void backfill(Row from);
     void push_next(NextOfSize next, Row from);
-    /// Take what was started beside the reservation off its bounds; `total` is what was left.
+    /// Take what others have started off the bounds; `total` is what was left for them.
     void lower_bounds(const std::vector<Amount> &total);
 
     PassContext &context_;

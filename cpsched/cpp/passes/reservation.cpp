@@ -146,7 +146,7 @@ void Reservation::count_ended(const Request &request) {
     for (const Row row : running_.part(counted_until_, ended_)) {
         const Job &job = now.jobs[row];
         for (std::int64_t k = job.alloc_first; k < job.alloc_first + job.alloc_count; ++k)
-            availability_.for_ranges_of(now.held_first[k], now.held_nodes[k],
+            availability_.for_ranges_of(now.allocated_first[k], now.allocated_nodes[k],
                                         [&](std::int64_t range) { count_range(request, range); });
     }
 }

@@ -37,6 +37,6 @@ def nodes_of(system: System, *, tree: bool) -> tuple[int, IntArray, IntArray]:
 
 
 def running_in(view: View) -> tuple[IntArray, IntArray, IntArray, IntArray, IntArray]:
-    """Return what is free, the rows of running jobs, and the ranges of nodes that they hold."""
+    """Return what is free, the rows of running jobs, and their ranges of nodes."""
     running, arena = view.running, view.running.arena
     return view.free, running.rows, arena.node, arena.count, arena.amount
