@@ -44,7 +44,7 @@ std::int64_t num_alike(std::int64_t tasks, std::int64_t fitting, std::int64_t no
         return std::max<std::int64_t>(std::min(nodes, left / fitting), 1);
     if (fitting == 1)
         return std::min(nodes, owed);
-    // Each node that is filled leaves one more than it takes, fewer by one, for the nodes owed.
+    // A filled node takes one task that is owed and `fitting` - 1 of the others.
     return std::max<std::int64_t>(
         std::min({nodes, owed, 1 + (left - owed - fitting) / (fitting - 1)}), 1);
 }

@@ -31,7 +31,7 @@ class Allocation(NamedTuple):
     amount: IntArray
 
 
-#: Ranges there is room for at least: compacting an arena that is full costs more than a start.
+#: The least number of ranges in an arena: compacting a full one costs more than a start.
 _LEAST = 8192
 
 

@@ -20,8 +20,8 @@ def folder(tmp_path_factory, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(made))
     yield made
     if list(made.iterdir()):
-        # An error's frames can refer to one another, and hold a simulator until they are collected:
-        # Python 3.13 leaves them so where a context manager made the error.
+        # An error of a context manager has frames that refer to one another under Python 3.13. They
+        # keep a simulator until they are collected.
         gc.collect()
     assert not list(made.iterdir())
 

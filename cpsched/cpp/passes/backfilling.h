@@ -1,4 +1,4 @@
-// What EASY backfills on: the reservation of the head of the queue, and what it leaves free.
+// The reservation of the head of the queue, and starts of later jobs that do not delay it.
 //
 // A job that ends before the reservation begins may start on what is free now, others on what is
 // free now and still then.
