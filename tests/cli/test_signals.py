@@ -37,8 +37,8 @@ class Submit(RunObserver):
         Path("begun").touch()
 """
 
-#: A dispatcher that is interrupted in a library, which reports an error of its own.
-LIBRARY = """\
+#: A dispatcher that is interrupted in a library, which goes on otherwise.
+INTERRUPTED = """\
 import time
 from pathlib import Path
 from cpsched.dispatch.rules import Fifo
@@ -50,8 +50,11 @@ class Library(Fifo):
             time.sleep(60)
         except KeyboardInterrupt:
             pass
-        raise RuntimeError("stopped")
 """
+#: With an error of its own; or as if nothing had happened, as NumPy does while it makes a string of
+#: an array.
+ERROR = INTERRUPTED + '        raise RuntimeError("stopped")\n'
+LOST = INTERRUPTED + "        time.sleep(60)\n"
 
 #: A package that takes its time, in a string of code as dataclasses have them.
 SLOW_IMPORT = """\
@@ -133,28 +136,11 @@ def test_one_decision_takes_long(four_cores, interrupted):
 def test_a_library_reports_an_error_of_its_own(four_cores, interrupted, sign):
     """The run used to be one that failed, and the next was begun."""
     (four_cores / "log.swf").write_text(swf(20))
-    (four_cores / "own.py").write_text(LIBRARY)
+    (four_cores / "own.py").write_text(ERROR)
     words = ("compare", *SIMULATE[1:], "own:Library", "-d", "fifo", "--no-report")
     assert interrupted(sign, *words) == (130, "", LINE)
     assert not any((four_cores / "out" / "runs").iterdir())
     assert not (four_cores / "out" / "failed").exists()
-
-
-#: A dispatcher that loses the error, as NumPy does while it makes a string of an array.
-LOST = """\
-import time
-from pathlib import Path
-from cpsched.dispatch.rules import Fifo
-
-class Lost(Fifo):
-    def choose(self, view):
-        Path("begun").touch()
-        try:
-            time.sleep(60)
-        except KeyboardInterrupt:
-            pass
-        time.sleep(60)
-"""
 
 
 @SIGNALS
@@ -162,7 +148,7 @@ def test_a_library_loses_the_error(four_cores, interrupted, sign):
     """The command used to go on to its end."""
     (four_cores / "log.swf").write_text(swf(20))
     (four_cores / "own.py").write_text(LOST)
-    assert interrupted(sign, *SIMULATE, "own:Lost") == (130, "", LINE)
+    assert interrupted(sign, *SIMULATE, "own:Library") == (130, "", LINE)
 
 
 def test_signals_that_follow_one_another_are_one_request(monkeypatch):
