@@ -1,5 +1,5 @@
 """
-The data of docs/measurements/bench.md, from the folder of a bench.
+The data of docs/results/benchmark-v1.md, from the folder of a bench.
 
     cpsched bench --logs DIR --out FOLDER -j 2
     python benchmarks/bench_tables.py FOLDER
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from cpsched.cli.bench_scores import scored
 
-DATA = Path(__file__).resolve().parents[1] / "docs" / "measurements" / "data"
+DATA = Path(__file__).resolve().parents[1] / "docs" / "results" / "data"
 
 
 def cell(text: str) -> str:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 HERE = Path(__file__).parent
-TABLE = HERE.parent / "docs" / "measurements" / "data" / "faults.csv"
+TABLE = HERE / "results" / "data" / "faults.csv"
 CPSCHED = (sys.executable, "-m", "cpsched")
 #: Kills a trial, each at a moment of its own, before the command is left alone.
 IN_A_ROW = 5

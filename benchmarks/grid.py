@@ -5,7 +5,7 @@ The grid of the README: dispatchers on several logs, as two tables and a picture
 
 Carries out what is missing of STUDY (``grid.toml``, beside the logs that it names) in DIR, prints
 what ``cpsched compare`` says of all logs, and writes ``grid-slowdown.csv`` and ``grid-wait.csv`` to
-``docs/measurements/data``, and ``docs/pictures/grid.svg``. Every cell is a ratio to the baseline;
+``docs/results/data``, and ``docs/pictures/grid.svg``. Every cell is a ratio to the baseline;
 blue is lower and orange higher by every interval. The picture is drawn for 390 pixels, as a phone
 has, and follows the reader's choice of light or dark.
 """
@@ -62,7 +62,7 @@ def main() -> None:
     entries = across_logs(table)
     for name, view in zip(NAMES, over_logs(table), strict=False):
         print(f"{view_text(view, 100)}\n")
-        write(DOCS / "measurements" / "data" / f"{name}.csv", view)
+        write(DOCS / "results" / "data" / f"{name}.csv", view)
     print("\n".join(sentences(entries)))
     picture = drawn(entries, table.study.baseline.dispatcher or "the baseline")
     (DOCS / "pictures" / "grid.svg").write_text(picture, encoding="utf-8")

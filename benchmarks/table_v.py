@@ -7,9 +7,9 @@ The traces are those of the paper's repository (DIR-LAB/deep-batch-scheduler, ``
 Parallel Workloads Archive; SDSC-SP2, the fourth, is left out. Ten sequences of 1,024 jobs, of which
 each is simulated from an empty machine of one-processor nodes; a cell is the mean of their mean
 bounded slowdowns. First ``their`` cells: how that environment schedules, written again from its
-description in ``docs/measurements/table-v.md``. Then ``ours``: dispatchers of cpsched on the same
-jobs, which run as long as they did, with the longest wait over that of ``easy``. Writes
-``docs/measurements/data/table-v-rules.csv`` and ``table-v-ours.csv``.
+description in ``docs/papers/rlscheduler-table-v.md``. Then ``ours``: dispatchers of cpsched on the
+same jobs, which run as long as they did, with the longest wait over that of ``easy``. Writes
+``docs/results/data/table-v-rules.csv`` and ``table-v-ours.csv``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from cpsched.simulation.simulate import Settings, simulate
 from cpsched.systems import parse as parse_system
 from cpsched.systems.mapping import fit
 
-DATA = Path(__file__).resolve().parents[1] / "docs" / "measurements" / "data"
+DATA = Path(__file__).resolve().parents[1] / "docs" / "results" / "data"
 ROWS = (1981, 2756, 4299, 8850, 3316, 2714, 5228, 7762, 4022, 7085)
 LENGTH = 1024
 #: Only so many jobs of a trace are looked at.

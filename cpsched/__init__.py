@@ -2,7 +2,7 @@
 cpsched: a simulator and scheduling engine for HPC batch jobs.
 
 What code that embeds cpsched needs can be imported from here: ``cpsched.simulate(log, "eurora")``.
-All other modules are private and may change (``docs/guides/embedding.md``).
+All other modules are private and may change (``docs/guides/embed.md``).
 """
 
 from __future__ import annotations

@@ -82,5 +82,5 @@ def test_no_dependency_has_an_upper_bound(project):
 def test_the_citation_has_the_version_of_the_package():
     project = (ROOT / "pyproject.toml").read_text()
     version = re.search(r'^version = "(.+)"', project, re.M)[1]
-    for page in ("CITATION.cff", "docs/cite.md"):
+    for page in ("CITATION.cff", "docs/project/cite.md"):
         assert re.search(rf"version *[:=] *\{{?{re.escape(version)}\b", (ROOT / page).read_text())

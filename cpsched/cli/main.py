@@ -79,7 +79,7 @@ cpsched simulates job logs under schedulers and shows which would have done bett
   cpsched compare demo --out demo-out   four dispatchers on a synthetic log, with a report; a minute
   cpsched compare LOG --out DIR         six dispatchers on a log of yours, on an inferred system
   cpsched list                          what is available, and what to try first
-  cpsched --help                        all of it; your own log: docs/tutorials/first-answer.md"""
+  cpsched --help                        all of it; your own log: docs/tutorials/your-log.md"""
 
 
 def _common(

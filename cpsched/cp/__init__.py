@@ -3,5 +3,5 @@ Constraint programming: dispatchers after Remediani 2017, chapter 4, and their c
 
 ``cp-pool`` (hybrid) decides *when* on the machine as one pool and then looks for nodes;
 ``cp-nodes`` (pure) decides when and where at once. The components can be reused:
-docs/guides/write-a-cp-dispatcher.md.
+docs/background/constraint-programming.md.
 """

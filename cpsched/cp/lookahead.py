@@ -51,7 +51,7 @@ class Lookahead(Dispatcher):
     ----------
     aging
         Seconds of waiting after which a wait costs much more than it slows a job down, with the
-        fourth power of the wait; see ``docs/background/wsept.md``.
+        fourth power of the wait; see ``docs/background/list-plans.md``.
     arrivals
         How many of the last arrivals are planned once more, after the waiting jobs.
     allocator

@@ -281,7 +281,7 @@ class Wsept(Priority):
     ----------
     aging
         Seconds of waiting after which a wait costs much more than it slows a job down, see
-        ``docs/background/wsept.md``.
+        ``docs/background/list-plans.md``.
     width_exponent
         Exponent of the share of the machine that a job takes: 1 as in Smith's rule, where a job
         takes its share times its runtime; with less, wide jobs wait less, and with 0 as if all

@@ -32,18 +32,17 @@ class ProcessorMapping(StrEnum):
     """How the processors of a log without nodes (SWF) become units on nodes."""
 
     POOL = "pool"
-    """Each node group is one counted pool: a job of P processors is P units of one core, and
-    where they lie carries no information. The groups' nodes are merged into one. A log that
-    knows nodes keeps the nodes."""
+    """Each node group is one pool of cores: a job of P processors is P tasks of one core, without
+    nodes. A log that names nodes keeps them."""
     WHOLE_NODES = "whole-nodes"
-    """A job takes whole nodes: ceil(P / cores per node) units of one full node's cores each. The
-    nodes a job may use must all have the same number of cores."""
+    """A job takes ceil(P / cores per node) nodes, each with all of its cores. All nodes that a job
+    may use must have the same number of cores."""
     PACKED = "packed"
-    """P units of one core on as few nodes as can hold them: ceil(P / units a node holds), where
-    cores and requested memory decide how many units an empty node holds. Where eligible nodes
-    differ, the roomiest give the fewest nodes allowed and the smallest the most."""
+    """P tasks of one core on as few nodes as possible: ceil(P / tasks that fit on an empty node),
+    by cores and requested memory. Where eligible nodes differ, the largest ones give the smallest
+    allowed number of nodes, and the smallest ones the largest."""
     ANYWHERE = "anywhere"
-    """P units of one core on any nodes, as AccaSim takes a log; nodes matter for memory."""
+    """P tasks of one core on any nodes, as in AccaSim. Nodes matter only for memory."""
 
 
 class MemoryMapping(StrEnum):
@@ -52,20 +51,20 @@ class MemoryMapping(StrEnum):
     REQUESTED = "requested"
     """It is a constraint (KB per processor, as SWF has it)."""
     IGNORED = "ignored"
-    """It is dropped; the system's memory is not modelled for this log."""
+    """It is dropped: memory is not modelled for this log."""
 
 
 class Preempt(StrEnum):
-    """What may be done to running jobs of a queue to make room for a queue of a higher tier."""
+    """How running jobs of a queue make way for jobs of a queue of a higher tier."""
 
     OFF = "off"
-    """Nothing."""
+    """They do not."""
     REQUEUE = "requeue"
-    """Jobs that are restartable are queued again, with what their last checkpoint has kept."""
+    """Restartable jobs return to the queue, with the work of their last checkpoint."""
     SUSPEND = "suspend"
-    """Jobs that are restartable are queued again, with all they have done."""
+    """Restartable jobs return to the queue, with all of their work."""
     KILL = "kill"
-    """Jobs are ended for good."""
+    """Jobs end for good."""
 
 
 @dataclass(frozen=True, kw_only=True)

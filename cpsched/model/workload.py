@@ -166,79 +166,125 @@ def _time(neutral: int | None = MISSING, least: int = -MAX_TIME, *, later: bool 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Workload:
     """
-    Jobs as columns; J jobs, R resource kinds.
+    Jobs as columns; J jobs, R resource types.
 
     Attributes
     ----------
     title
-        What the workload is called in tables, usually the file's stem.
+        Name of the workload in tables, usually the file's stem.
     epoch
-        Unix time of second 0, or None where the log does not say.
+        Unix time of second 0, or None if the log does not state it.
     resources
-        Names of the R resource kinds, as in ``request``; memory is in KB, the rest are counts.
+        Names of the R resource types, as in ``request``. Memory is in KB, all others are counts.
     layout
-        ``units``: units, request and node bounds say how the job lies on nodes. ``processors``:
-        the log only counts processors (SWF); a system's mapping turns them into units.
+        ``units``: tasks, request and node bounds state how the job is placed on nodes.
+        ``processors``: the log only counts processors (SWF), and a system's mapping turns them into
+        tasks.
     job_id
-        As in the log, shape ``(J,)``.
+        Id in the log.
     submit
-        Seconds since ``epoch``, non-decreasing.
+        Second of its submission, from ``epoch`` on.
     requested_time
-        The user's limit in seconds; ``MISSING`` where the log has none and no system has filled
+        The user's time limit in seconds; ``MISSING`` if the log has none and no system has filled
         it in yet.
     requested_time_assumed
-        True where ``requested_time`` is a queue's or system's default, not the user's.
-    units, request
-        Number of identical units ``(J,)`` and what one needs ``(J, R)``. Units may share a node,
-        a unit never spans nodes.
-    per_node, per_node_max
-        What the job needs besides on every node it touches, and the most it can use, ``(J, R)``.
-    nodes_min, nodes_max
-        Bounds on the number of nodes touched.
-    split, contiguous, exclusive
-        :class:`~cpsched.util.types.Split`; consecutive nodes only; nobody else on its nodes.
+        Whether ``requested_time`` is the default of a queue or system, not the user's.
+    units
+        Number of identical tasks. A task never spans nodes; tasks may share one.
+    request
+        Amount of each resource that a task needs, shape ``(J, R)``.
+    per_node
+        Amount of each resource that the job needs on each of its nodes, in addition, ``(J, R)``.
+    per_node_max
+        The largest such amount that it can use, ``(J, R)``.
+    nodes_min
+        Fewest nodes.
+    nodes_max
+        Most nodes.
+    split
+        ``any`` number of tasks on each node, or ``even``: the same on each
+        (:class:`~cpsched.util.types.Split`).
+    contiguous
+        Whether its nodes must be consecutive.
+    exclusive
+        Whether it shares no node.
     segment
-        Nodes in one segment of the job: each segment lies inside one group of the topology's lowest
+        Number of nodes in a segment. Each segment lies inside one group of the topology's lowest
         level, and the job's nodes are a multiple of it. 0: no segments.
-    max_switches, switch_wait
-        Most groups of the topology's lowest level that the job may touch, 0 for any number, and for
-        how many seconds from when it may first start that counts, ``MISSING`` for as long as it
-        waits (Slurm's ``--switches=N@time``).
-    constraint, queue, partition, user, name, group
-        Strings as :class:`Labels`. A job that may run in several queues has them all, with commas
-        between.
-    qos, reservation, licenses, array
-        Labels of Slurm's: quality of service; the reservation the job runs in; the licences it
-        holds (``matlab:2,ansys``); the array that it is a task of.
-    array_limit, nice
-        Most tasks of its array that may run at once, 0 for any number; and what the user takes off
-        the job's priority.
-    job_type, units_min, units_max
-        :class:`~cpsched.util.types.JobType`: who may change the number of units, and within which
-        bounds; ``units`` is what the user would choose, and what runtime and requested time are of.
-    serial, resize_cost
-        Millionths of the job's work that its units cannot share (Amdahl; 0: linear speedup), and
-        the seconds without progress after each change of size.
-    evolve_after, evolve_to
-        Seconds of its runtime after which an evolving job asks for so many units; 0: for none.
-    urgent, deadline, begin
-        To be started at once; when it should have ended; not before this second. ``MISSING``:
-        none.
-    restartable, checkpoint, restart_cost
-        Whether the job may be taken off its nodes and started again; after every how many seconds
-        of its run it saves what it has done, 0: never, so that it begins anew; and the seconds that
-        each start but the first takes longer.
+    max_switches
+        Most groups of the topology's lowest level that it may use. 0: any number.
+    switch_wait
+        Seconds for which ``max_switches`` applies, from when the job may first start; ``MISSING``:
+        as long as it waits. Slurm's ``--switches=N@time``.
+    constraint
+        Conditions on its nodes.
+    queue
+        Name of its queue. A job that may run in several has them all, with commas between.
+    partition
+        Name of its partition.
+    user
+        Name of its user.
+    name
+        Name of the job.
+    group
+        Group of its user; the account in Slurm.
+    qos
+        Slurm's quality of service.
+    reservation
+        The reservation in which it runs.
+    licenses
+        The licences that it holds, such as ``matlab:2,ansys``.
+    array
+        The job array that it is a task of.
+    array_limit
+        Most tasks of its array that may run at once. 0: any number.
+    nice
+        Amount by which the user lowers its priority.
+    job_type
+        Whether it is ``rigid``, ``moldable``, ``malleable`` or ``evolving``
+        (:class:`~cpsched.util.types.JobType`).
+    units_min
+        Fewest tasks, if its size may change. ``units`` is the user's choice, for which runtime and
+        requested time are given.
+    units_max
+        Most tasks, if its size may change.
+    serial
+        Millionths of its work that its tasks cannot share (Amdahl). 0: linear speedup.
+    resize_cost
+        Seconds without progress after each change of size.
+    evolve_after
+        Seconds of its runtime after which an evolving job asks for another size.
+    evolve_to
+        Number of tasks that it asks for then. 0: no change.
+    urgent
+        Whether it must start at once.
+    deadline
+        Second at which it should have ended; ``MISSING``: none.
+    begin
+        Second before which it does not start; ``MISSING``: none.
+    restartable
+        Whether it may be stopped and started again.
+    checkpoint
+        Seconds of its run between two checkpoints. 0: none, so that it begins anew.
+    restart_cost
+        Seconds that each start but the first takes longer.
     cancel
-        Second at which the job is cancelled, ``MISSING``: never.
-    dependency, dependency_type
-        Row of the job that this one waits for, or -1; and for what
+        Second at which it is cancelled; ``MISSING``: never.
+    dependency
+        The job that it waits for: its row or -1 here, its id in a file.
+    dependency_type
+        ``afterany``, ``afterok``, ``afternotok`` or ``after``
         (:class:`~cpsched.util.types.DependencyType`).
-    runtime, status, recorded_start
-        What really happened: seconds, :class:`~cpsched.util.types.Status`, second or ``MISSING``.
+    runtime
+        Seconds that it ran in the log.
+    status
+        How it ended in the log (:class:`~cpsched.util.types.Status`).
+    recorded_start
+        Second of its start in the log; ``MISSING``: not recorded.
     header
         The log's own metadata, in file order.
     set_aside
-        Rows of the log that are no jobs here, by reason. Every summary shows them.
+        Excluded rows of the log, by reason. Every summary shows them.
     """
 
     title: str

@@ -16,18 +16,33 @@ if TYPE_CHECKING:
 
 
 class RunTable(Model):
-    """The settings of runs, named as in :class:`~cpsched.simulation.settings.Settings`."""
+    """
+    The settings of runs, named as in :class:`~cpsched.simulation.settings.Settings`.
+
+    They hold for every run of the study and are the options of ``cpsched simulate``.
+    """
 
     overrun: Annotated[Literal["kill", "extend"], Must("one of: kill, extend")] = "kill"
+    """What happens to a job at its requested time: it ends, or runs on as long as in the log."""
     estimate_correction: Annotated[
         Literal["requested", "double"], Must("one of: requested, double")
     ] = "requested"
+    """New estimate for a job that runs longer than predicted: its requested time, or twice the
+    estimate."""
     dispatch_interval: Seconds | None = None
+    """Time between two decisions, such as 30 or ``0:00:30``. Default: the dispatcher's own, which
+    is at every event for most."""
     enforce_time_limits: Flag = True
+    """Whether jobs that ask for more time than their queue allows are rejected."""
     restarts: Text = NONE
+    """Jobs that may be restarted, such as ``share=0.5,cost=30``. ``none``: as the log states."""
     malleable: Text = NONE
+    """Jobs that may change size, such as ``share=0.5,least=0.5,most=2``. ``none``: as the log
+    states."""
     runtime_model: Text = Settings.runtime_model
+    """How long a job runs on the nodes it gets."""
     outages: Text = Settings.outages
+    """Which nodes are down, and when, such as ``random:mtbf=2592000,repair=14400``."""
 
     @field_validator("restarts", "malleable", *SPECIFICATIONS)
     @classmethod

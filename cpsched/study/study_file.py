@@ -1,7 +1,7 @@
 """
 Studies as TOML files: the bundled ones by name, and any other in the same format.
 
-The format is described in ``docs/reference/study-folder.md``. Every key is checked before anything
+The format is described in ``docs/reference/study.md``. Every key is checked before anything
 is run.
 """
 

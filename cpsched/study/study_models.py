@@ -93,55 +93,106 @@ _Seeds = Annotated[
 
 
 class BaselineTable(Model):
-    """The table ``baseline``, of labels."""
+    """
+    The table ``baseline``, of labels.
+
+    The runs that tables compare with. A run is compared with the run that has these labels and
+    shares all its other labels.
+    """
 
     dispatcher: Text | None = None
+    """Label of a dispatcher. Default: the first one."""
     predictor: Text | None = None
+    """Label of a predictor."""
     workload: Text | None = None
+    """Label of a workload: other workloads are compared with it."""
     system: Text | None = None
+    """Label of a system: other systems are compared with it."""
 
 
 class WorkloadTable(Model):
-    """A ``[[workloads]]`` entry: a log or a generator, and what of the study it is run under."""
+    """
+    A ``[[workloads]]`` entry: a log or a generator, and what of the study it is run under.
+
+    One job log or generator, and optionally its own systems and a selection of the study's
+    dispatchers, predictors and settings.
+    """
 
     file: Text | None = None
+    """Path of a job log, relative to the study file. Give this or ``generator``."""
     input_format: Text | None = None
+    """Format of the file. Default: recognized by its content."""
     skip_bad_lines: Flag | None = None
+    """Whether to count and skip lines of the file that cannot be read."""
     generator: Text | None = None
+    """Name of a generator of job logs."""
     options: Annotated[dict[str, Any], Must("a table")] | None = None
+    """Options of the generator, such as ``{ jobs = 5000, load = 0.6 }``."""
     seeded: Flag | None = None
+    """Whether each repetition generates another log, with its own seed."""
     name: Text | None = None
+    """Label. Default: the name of the file or generator."""
     systems: Texts = ()
+    """Systems instead of those at the top."""
     predictors: Texts = ()
+    """Labels of some of the study's predictors. Default: all."""
     dispatchers: Texts = ()
+    """Labels of some of the study's dispatchers. Default: all."""
     runtime_models: Texts = ()
+    """Labels of some of the study's runtime models. Default: all."""
     restarts: Texts = ()
+    """Labels of some of the study's restart settings. Default: all."""
     malleable: Texts = ()
+    """Labels of some of the study's malleability settings. Default: all."""
     changes: Texts = ()
+    """Changes of a scenario to the log and its systems, such as
+    ``add-nodes:group=gpu,count=10``."""
     first: Count | None = None
+    """Number of jobs to keep, from the beginning."""
     start: Moment | None = Field(None, alias="from")
+    """Only jobs submitted from then on."""
     end: Moment | None = Field(None, alias="to")
+    """Only jobs submitted before then."""
 
 
 class StudyFile(Model):
-    """A study, in the format of ``docs/reference/study-folder.md``."""
+    """A study, in the format of ``docs/reference/study.md``."""
 
     title: Text | None = None
+    """Title of reports. Default: the file's name."""
     question: str = ""
+    """The question that the study answers, for reports."""
     dispatchers: _Specs
+    """Dispatchers with their options."""
     allocator: Text | None = None
+    """Allocator of all dispatchers that set none. Default: their own."""
     predictors: _Specs = ((None, "requested"),)
+    """Predictors, or files that ``cpsched train`` wrote."""
     systems: Texts = ()
+    """Systems by name, or system files by a path relative to the study file."""
     workloads: Annotated[tuple[WorkloadTable, ...], *entries_of("workloads")] = ()
+    """At least one entry."""
     runtime_models: _Specs = ()
+    """Runtime models instead of the one in ``[run]``. Every workload runs once under each, and its
+    label names it."""
     restarts: _Specs = ()
+    """Restart settings, likewise."""
     malleable: _Specs = ()
+    """Malleability settings, likewise."""
     repeat: _Seeds = (0,)
+    """Number of repetitions, or their seeds. For example, 5 stands for ``[1, 2, 3, 4, 5]``. Seed 0
+    leaves the log as it is."""
     jitter: Annotated[int, *whole(0, 86400)] | None = None
+    """Most seconds by which a repetition delays each submit. Default: 5 with several repetitions,
+    else 0."""
     run: RunTable = Field(default_factory=RunTable)
+    """Settings of every run."""
     baseline: BaselineTable = Field(default_factory=BaselineTable)
+    """The runs that tables compare with."""
     by_group: Flag = False
+    """Whether tables also compare queues, accounts, users and other groups of jobs."""
     measure_from: Moment | None = None
+    """Compare only jobs submitted from then on."""
 
 
 def study_of(file: StudyFile, folder: Path, usual_title: str) -> Study:

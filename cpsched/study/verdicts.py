@@ -8,7 +8,7 @@ from 0.99 to 1.01: a test against a least effect [2]_. A test against no effect 
 be significant in the end, because a submit that is half a second later waits half a second less in
 every repetition.
 
-How often this is right and wrong is measured in ``docs/measurements/intervals.md``.
+How often this is right and wrong is measured in ``benchmarks/results/intervals.md``.
 
 References
 ----------

@@ -28,25 +28,33 @@ _PATTERN = re.compile(r"([^{}]*)\{(?::0?(\d{1,2})d)?\}([^{}]*)")
 
 class NodesEntry(Model):
     """
-    A ``[[nodes]]`` entry: nodes that are alike; each resource of the system is a key, too.
+    A ``[[nodes]]`` entry: identical nodes; each resource of the system is a key, too.
 
-    Attributes
-    ----------
-    ids
-        Positions of its nodes along the line, counted from 1; None if only their number is given.
-    names
-        Names of its nodes: a list as Slurm writes it, or a pattern with one ``{}`` or ``{:03d}``
-        for the number; None: plain names.
+    Positions number the nodes from 1. All entries together fill them, each once. Contiguous jobs
+    and switches follow this order.
+
+    Each resource is a key with its amount on every node, such as ``core = 16`` or
+    ``mem = "64 GB"``. A resource that is left out has none, and each node needs at least one core.
+    Memory is a number of KB, or text with ``KB``, ``MB``, ``GB`` or ``TB`` (powers of 1024).
     """
 
     model_config = ConfigDict(extra="allow")
 
     group: Text
+    """Name of the node group, to which queues refer. Several entries may share one."""
     count: Annotated[int, *whole(1, MAX_NODES)] | None = None
+    """Number of nodes. They take the lowest free positions, in file order. Left out if ``ids`` or
+    a list of ``names`` is given."""
     ids: Text | None = None
+    """Positions of the nodes, counted from 1: ``1-32`` or ``39,44``."""
     names: Text | None = None
+    """A pattern with one ``{}`` or ``{:03d}``, which is the position for ``ids`` and counts from 1
+    for ``count``. Or a list as Slurm writes it: ``n[01-16,20],m1``. Default: ``node`` and the
+    position."""
     features: Texts = ()
+    """Features of these nodes, in addition to those of all nodes."""
     weight: CountOrZero = 0
+    """Slurm's node weight: the dispatcher ``slurm`` uses nodes of a lower weight first."""
 
     @classmethod
     def known_keys(cls, info: ValidationInfo) -> Collection[str]:

@@ -36,21 +36,43 @@ if TYPE_CHECKING:
 
 
 class QueueEntry(Model):
-    """A ``[[queues]]`` entry; its keys are those of :class:`~cpsched.model.system.Queue`."""
+    """
+    A ``[[queues]]`` entry; its keys are those of :class:`~cpsched.model.system.Queue`.
+
+    Without queues, a system accepts every queue name of a log and applies no rules. With queues,
+    each name in the log must be one of them, or be translated by ``[log.queues]``. A job may name
+    several queues (``short,long``). It runs wherever one of them allows it, except in queues whose
+    limits exclude it. The default time of the first one applies.
+    """
 
     name: Text
+    """Name of the queue, without commas."""
     expected_wait: Seconds | None = None
+    """How long its jobs expect to wait. Default: ``default_expected_wait``."""
     max_time: Seconds | None = None
+    """Longest requested time. A job that asks for more is rejected. Default: no limit."""
     default_time: Seconds | None = None
+    """Requested time of jobs that name none, at most ``max_time``. Default: ``max_time``, else the
+    system's ``default_time``."""
     groups: Texts = ()
+    """Node groups that its jobs may use. Default: all."""
     users: Texts = ()
+    """Users or groups whose jobs it accepts. Default: all."""
     priority_tier: CountOrZero = 0
+    """Jobs of a higher tier go first and may preempt jobs of lower tiers."""
     preempt: Annotated[Preempt, *member_of(Preempt)] = Preempt.OFF
+    """How running jobs of this queue make way for jobs of a higher tier."""
     grace: SecondsOrZero = 0
+    """Time between the notice to a job and its preemption. Needs ``preempt``."""
     default: Flag = False
+    """Whether jobs that name no queue go here. At most one queue is the default."""
     exclusive: Flag = False
+    """Whether its jobs share no node with other jobs."""
     min_nodes: Count = 1
+    """Fewest nodes of a job. A job with wider bounds is restricted to these bounds. A job that
+    asks for other numbers is rejected."""
     max_nodes: Count = 0
+    """Most nodes of a job, as for ``min_nodes``. Default: no limit."""
 
     @model_validator(mode="after")
     def _check(self) -> QueueEntry:
@@ -69,21 +91,38 @@ class QueueEntry(Model):
 
 
 class TopologyTable(Model):
-    """The table ``[topology]``: sizes of one kind of topology, or a file of Slurm's."""
+    """
+    The table ``[topology]``: sizes of one kind of topology, or a file of Slurm's.
+
+    Switches, blocks and groups hold consecutive positions. Give one kind, or none: nodes then
+    have only their order.
+    """
 
     level_sizes: Counts | None = None
+    """A tree: nodes under one switch of each level, smallest first. Each size is a multiple of the
+    one before. For example, ``[16, 64]``: leaf switches of 16 nodes, four of them under each
+    switch of the next level."""
     switches: (
         Annotated[
             tuple[Counts, ...], *list_of("lists of whole numbers of at least 1: [[4, 6], [10]]")
         ]
         | None
     ) = None
+    """A tree of unequal switches: for each level, lowest first, the sizes of its switches in node
+    order. For example, ``[[4, 6, 10], [10, 10]]``."""
     block_size: Count | None = None
+    """Blocks: nodes in a block."""
     block_sizes: Counts | None = None
+    """Blocks in groups: nodes in a block, then in each larger group of blocks. For example, ``[18,
+    72]``."""
     router_size: Count | None = None
+    """A dragonfly: nodes under a router. Needs ``group_size``."""
     group_size: Count | None = None
+    """A dragonfly: nodes in a group of routers."""
     sides: Counts | None = None
+    """A torus: nodes along each of its 2 to 5 dimensions."""
     slurm: Text | None = None
+    """A topology file of Slurm, by a path relative to the system file: ``topology.conf``."""
 
     @model_validator(mode="after")
     def _check(self) -> TopologyTable:
@@ -139,31 +178,55 @@ class TopologyTable(Model):
 
 
 class LogTable(Model):
-    """The table ``[log]``; its keys are those of :class:`~cpsched.model.system.LogMapping`."""
+    """
+    The table ``[log]``; its keys are those of :class:`~cpsched.model.system.LogMapping`.
+
+    How jobs of a log become requests for nodes. cpsched guesses none of these settings.
+    """
 
     processors: Annotated[ProcessorMapping, *member_of(ProcessorMapping)] | None = None
+    """How the processors of a log without nodes (SWF) are placed on nodes. Without this key, such
+    a log is refused."""
     memory: Annotated[MemoryMapping, *member_of(MemoryMapping)] | None = None
+    """Whether the memory that a job requested is a constraint or is dropped. Default:
+    ``requested`` if nodes have ``mem``, else ``ignored``."""
     queue_field: Annotated[Literal["queue", "partition"], Must("one of: queue, partition")] = (
         "queue"
     )
+    """The column of the log that names the queue."""
     queues: Annotated[dict[str, Text], Must("a table")] = Field(default_factory=dict)
+    """Queue of this system for each name in the log. Default: the names are the same."""
     constraints: Annotated[Literal["honour", "ignore"], Must("one of: honour, ignore")] = "honour"
+    """Whether the constraint strings of the log apply."""
 
 
 class SystemFile(Model):
-    """A system file, in the format of ``docs/reference/system-files.md``."""
+    """A system file, in the format of ``docs/reference/system-file.md``."""
 
     resources: Annotated[Texts, Must('a list that begins with "core", then "mem", ...')]
+    """Resource types, ``core`` first. ``mem`` is in KB, all others are counts. ``gpu:a100`` is a
+    GPU type, counted in addition to ``gpu``."""
     name: Text | None = None
+    """Name of the system. Default: the file's name without ``.toml``."""
     title: Text | None = None
+    """Name of the machine in full. Default: ``name``."""
     source: Text = "not stated"
+    """Where these numbers come from."""
     features: Texts = ()
+    """Features of every node."""
     default_time: Seconds | None = None
+    """Requested time of jobs without one whose queue has no default. Without it, such a job is an
+    error."""
     default_expected_wait: Seconds | None = None
+    """Expected wait of jobs whose queue has none. Some priorities need one."""
     nodes: Annotated[tuple[NodesEntry, ...], *entries_of("nodes")] = ()
+    """At least one entry."""
     queues: Annotated[tuple[QueueEntry, ...], *entries_of("queues")] = ()
+    """Any number of entries."""
     topology: TopologyTable = Field(default_factory=TopologyTable)
+    """The network."""
     log: LogTable = Field(default_factory=LogTable)
+    """How jobs of a log become requests."""
 
     @field_validator("resources", mode="after")
     @classmethod

@@ -14,28 +14,28 @@ if TYPE_CHECKING:
 def commands(_: str, depth: int) -> str:
     """Return a section for each command, those of groups below them."""
     # Asked for "generate", the command line loads the generators' own options, too.
-    whole = build(["generate", "--help-all"])
-    return "\n\n".join(_sections(whole, "cpsched", depth - 1))
+    command_line = build(["generate", "--help-all"])
+    return "\n\n".join(_sections(command_line, "cpsched", depth - 1))
 
 
 def _sections(command: Any, name: str, depth: int) -> Iterator[str]:
     if " " in name:
         yield _section(command, name, depth)
-    for below, one in getattr(command, "commands", {}).items():
-        if not one.hidden:
-            yield from _sections(one, f"{name} {below}", depth + 1)
+    for below, inner in getattr(command, "commands", {}).items():
+        if not inner.hidden:
+            yield from _sections(inner, f"{name} {below}", depth + 1)
 
 
 def _section(command: Any, name: str, depth: int) -> str:
     parts = [f"{'#' * depth} `{name}`", *map(_text, (command.help or "").split("\n\n"))]
-    taken = [one for one in command.params if not one.hidden and one.name != "help"]
-    arguments = [one for one in taken if one.param_type_name == "argument"]
-    options = [one for one in taken if one.param_type_name == "option"]
+    taken = [item for item in command.params if not item.hidden and item.name != "help"]
+    arguments = [item for item in taken if item.param_type_name == "argument"]
+    options = [item for item in taken if item.param_type_name == "option"]
     if not hasattr(command, "commands"):
-        words = [name, *(_value(one) for one in arguments), *(["[OPTIONS]"] if options else [])]
+        words = [name, *map(_value, arguments), *(["[OPTIONS]"] if options else [])]
         parts.append(f"```\n{' '.join(words)}\n```")
-    parts += [f"`{_value(one)}`\n: {_meaning(one)}" for one in arguments]
-    parts += [f"{_names(one)}\n: {_meaning(one)}" for one in options]
+    parts += [f"`{_value(item)}`\n: {_meaning(item)}" for item in arguments]
+    parts += [f"{_names(item)}\n: {_meaning(item)}" for item in options]
     return "\n\n".join(parts)
 
 
@@ -61,12 +61,12 @@ def _choices(parameter: Any) -> tuple[str, ...]:
 
 
 def _meaning(parameter: Any) -> str:
-    said = [_text(parameter.help)]
+    parts = [_text(parameter.help)]
     if choices := _choices(parameter):
-        said.append("One of " + ", ".join(f"`{choice}`" for choice in choices) + ".")
+        parts.append("One of " + ", ".join(f"`{choice}`" for choice in choices) + ".")
     if parameter.multiple:
-        said.append("May be repeated.")
-    return " ".join(filter(None, said))
+        parts.append("May be repeated.")
+    return " ".join(filter(None, parts))
 
 
 def _text(text: str | None) -> str:

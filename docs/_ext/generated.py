@@ -12,10 +12,11 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from commands import commands
+from key_tables import choices, log_columns, model, slurm_parameters
 from licences import table as licences
 from numpydoc.docscrape import ClassDoc
 from sphinx.pycode import ModuleAnalyzer
-from texts import markdown
+from texts import markdown, table
 
 from cpsched import systems
 from cpsched.metrics.definitions import METRICS
@@ -23,8 +24,6 @@ from cpsched.util import registry
 from cpsched.verification.findings import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from sphinx.application import Sphinx
 
 _PART = re.compile(r"<!-- generated: ([\w-]+)(?: ([\w-]+))? -->")
@@ -33,9 +32,9 @@ _AS_FOR = re.compile(r"As for `\w+`[.;]? *")
 
 
 def registered(group: str, depth: int) -> str:
-    """Return a section for each registered name of a group: what it is, and its options."""
-    found = registry.entries(group).items()
-    return "\n\n".join(_section(f"{'#' * depth} `{name}`", entry) for name, entry in found)
+    """Return a section for each registered name of a group: its summary and its options."""
+    entries = registry.entries(group).items()
+    return "\n\n".join(_section(f"{'#' * depth} `{name}`", entry) for name, entry in entries)
 
 
 def _section(title: str, entry: registry.RegistryEntry) -> str:
@@ -52,8 +51,9 @@ def _section(title: str, entry: registry.RegistryEntry) -> str:
         if text := getattr(thing, attribute, ""):
             lines.append(f"{label}: {markdown(text)}.")
     if inspect.isclass(thing) and (options := _options(thing)):
-        said = [option for option in options if option[-1]]
-        lines.append(_table(("option", "default", "meaning"), said))
+        explained = [option for option in options if option[-1]]
+        if explained:
+            lines.append(table(("option", "default", "meaning"), explained))
         if rest := ", ".join(name for name, _, meaning in options if not meaning):
             lines.append(f"Also: {rest}.")
     return "\n\n".join(lines)
@@ -62,17 +62,17 @@ def _section(title: str, entry: registry.RegistryEntry) -> str:
 def _options(thing: type) -> list[tuple[str, str, str]]:
     meanings = _meanings(thing)
     return [
-        (f"`{one.name}`", _default(one), meanings.get(one.name, ""))
-        for one in inspect.signature(thing).parameters.values()
-        if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD) and one.name != "truth"
+        (f"`{option.name}`", _default(option), meanings.get(option.name, ""))
+        for option in inspect.signature(thing).parameters.values()
+        if option.kind not in (option.VAR_POSITIONAL, option.VAR_KEYWORD) and option.name != "truth"
     ]
 
 
 def _meanings(thing: type) -> dict[str, str]:
-    """Return what the docstrings of a class and its bases say of each option."""
+    """Return the meaning of each option, from the docstrings of a class and its bases."""
     meanings: dict[str, str] = {}
-    for one in reversed(thing.__mro__):
-        for parameter in ClassDoc(one)["Parameters"] if one.__doc__ else ():
+    for base in reversed(thing.__mro__):
+        for parameter in ClassDoc(base)["Parameters"] if base.__doc__ else ():
             text = markdown(" ".join(parameter.desc))
             as_for = _AS_FOR.match(text)
             for name in (part.strip().strip("*") for part in parameter.name.split(",")):
@@ -86,6 +86,8 @@ def _meanings(thing: type) -> dict[str, str]:
 def _default(parameter: inspect.Parameter) -> str:
     if parameter.default is parameter.empty:
         return "required"
+    if parameter.default == "":
+        return ""
     return "`none`" if parameter.default is None else f"`{parameter.default}`"
 
 
@@ -99,15 +101,18 @@ def shipped_systems(_: str, __: int) -> str:
             for kind, amount in zip(system.resources, system.capacity.sum(axis=0), strict=True)
             if kind != "mem"
         )
-        rows.append((f"`{name}`", system.title, f"{system.num_nodes:,}", amounts))
-    return _table(("name", "machine", "nodes", "in all"), rows)
+        processors = f"`{system.log.processors}`" if system.log.processors else "refused"
+        memory = f"`{system.log.memory}`" if "mem" in system.resources else "none"
+        nodes = f"{system.num_nodes:,}"
+        rows.append((f"`{name}`", system.title, nodes, amounts, processors, memory))
+    return table(("name", "machine", "nodes", "in all", "processors", "memory"), rows)
 
 
 def rules(_: str, __: int) -> str:
     """Return a table of the verifier's rules, by the text behind each in the code."""
     texts = ModuleAnalyzer.for_module(Rule.__module__).find_attr_docs()
     rows = [(f"`{rule}`", markdown(" ".join(texts["Rule", rule.name]))) for rule in Rule]
-    return _table(("rule", "what must hold"), rows)
+    return table(("rule", "what must hold"), rows)
 
 
 def metrics(_: str, depth: int) -> str:
@@ -119,19 +124,13 @@ def metrics(_: str, depth: int) -> str:
         sections.setdefault(metric.section, []).append(row)
     titles = ("metric", "unit", "better", "definition")
     return "\n\n".join(
-        f"{'#' * depth} {section.capitalize()}\n\n{_table(titles, rows)}"
+        f"{'#' * depth} {section.capitalize()}\n\n{table(titles, rows)}"
         for section, rows in sections.items()
     )
 
 
 def _first_paragraph(thing: Any) -> str:
     return (inspect.getdoc(thing) or "").split("\n\n")[0]
-
-
-def _table(titles: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    titles = list(titles)
-    lines = [titles, ["---"] * len(titles), *map(list, rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 _MAKERS = {
@@ -141,17 +140,29 @@ _MAKERS = {
     "rules": rules,
     "metrics": metrics,
     "licences": licences,
+    "choices": choices,
+    "log-columns": log_columns,
+    "model": model,
+    "slurm-parameters": slurm_parameters,
 }
+#: Folders of pages that may have such parts.
+FOLDERS = ("background/", "guides/", "papers/", "project/", "reference/", "results/", "start/")
+
+
+def filled(text: str) -> str:
+    """Return a page with its generated parts."""
+
+    def made(part: re.Match[str]) -> str:
+        what, name = part.groups()
+        above = re.findall(r"^(#+) ", part.string[: part.start()], re.MULTILINE)
+        return _MAKERS[what](name, len(above[-1]) + 1 if above else 2)
+
+    return _PART.sub(made, text)
 
 
 def _fill(_: Sphinx, page: str, source: list[str]) -> None:
-    def made(part: re.Match[str]) -> str:
-        what, name = part.groups()
-        above = re.findall(r"^(#+) ", part.string[: part.start()], re.MULTILINE)[-1]
-        return _MAKERS[what](name, len(above) + 1)
-
-    if page.startswith(("reference/", "background/")):
-        source[0] = _PART.sub(made, source[0])
+    if page.startswith(FOLDERS):
+        source[0] = filled(source[0])
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -1,7 +1,10 @@
-// Of pages that match alike, what a reader needs first: guides before reference, measurements last.
+// Of pages that match alike, what a reader needs first: guides before reference, results last.
 var Scorer = {
   score: ([page, , , , score, , kind]) => {
-    const weights = { tutorials: 1.3, guides: 1.5, background: 0.7, measurements: 0.4, reference: 0.9 };
+    const weights = {
+      start: 1.4, tutorials: 1.3, guides: 1.5, background: 0.7, reference: 0.9,
+      results: 0.4, papers: 0.4, project: 0.4,
+    };
     return kind === "index" ? score : score * (weights[page.split("/")[0]] || 1.2);
   },
   objNameMatch: 11,

@@ -3,7 +3,6 @@
 import json
 import re
 from pathlib import Path
-from textwrap import dedent
 
 import pytest
 
@@ -23,7 +22,7 @@ LOG = """\
 4 4 -1 8 1 -1 -1 1 8 -1 1 2 1 -1 1 -1 -1 -1
 5 4 -1 9 99 -1 -1 99 9 -1 1 2 1 -1 1 -1 -1 -1
 """
-GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "explain.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "explain-and-forecast.md"
 EXPLAIN = ("explain", "log.swf", "--system", "four.toml")
 
 
@@ -37,9 +36,9 @@ def files(four_cores):
 @pytest.mark.parametrize("at", ["5", "2001-09-09T01:46:45", "2001-09-09 03:46:45+02:00"])
 def test_explain_as_text(files, cpsched, at):
     """As the guide shows it, byte for byte. Seconds or a date, in any time zone."""
-    shown = GUIDE.read_text("utf-8").split("\n\n", 1)[1].partition("\n\nThe log is")[0]
-    typed, _, explanation = dedent(f"{shown}\n").partition("\n\n")
-    words = typed.replace("LOG", "log.swf").removeprefix("cpsched ").split()
+    block = GUIDE.read_text("utf-8").partition("```console\n$ cpsched ")[2].partition("```")[0]
+    typed, _, explanation = block.partition("\n")
+    words = typed.split()
     assert words.pop() == "5"
     code, out, err = cpsched(*words, at)
     assert (code, err) == (0, "")

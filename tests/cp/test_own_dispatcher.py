@@ -27,7 +27,7 @@ def test_the_guide_shows_the_example():
     """Word for word, and it is about fifty lines long."""
     block, _ = re.findall(
         r"```python\n(.*?)```",
-        (ROOT / "docs" / "guides" / "write-a-cp-dispatcher.md").read_text(),
+        (ROOT / "docs" / "background" / "constraint-programming.md").read_text(),
         re.DOTALL,
     )
     assert block.strip() in EXAMPLE.read_text()

@@ -1,11 +1,11 @@
 """The pages and files that our pages, docstrings and comments refer to exist."""
 
 import re
-import sys
-from importlib import import_module
+from functools import cache
 from pathlib import Path
 
 import pytest
+from site_parts import extension
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(
@@ -43,22 +43,26 @@ def text(page):
     return (ROOT / page).read_text(encoding="utf-8")
 
 
+@cache
 def anchors(page):
-    """Return what a page's headings are called in links: as on GitHub."""
-    found = {}
+    """Return the names of a page's headings in links, as on GitHub; generated ones included."""
+    content = text(page)
+    if "<!-- generated:" in content:
+        content = extension("generated").filled(content)
+    counts = {}
     names = set()
-    for heading in re.findall(r"^#+ +(.+?) *$", re.sub(r"(?ms)^```.*?^```", "", text(page)), re.M):
+    for heading in re.findall(r"^#+ +(.+?) *$", re.sub(r"(?ms)^```.*?^```", "", content), re.M):
         name = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-        found[name] = found.get(name, -1) + 1
-        names.add(f"{name}-{found[name]}" if found[name] else name)
+        counts[name] = counts.get(name, -1) + 1
+        names.add(f"{name}-{counts[name]}" if counts[name] else name)
     return names
 
 
 def broken(page):
-    """Return the links of a page that lead nowhere."""
+    """Return the links of a page without a target."""
     links = [(link, (ROOT / page).parent) for link in LINK.findall(text(page))]
     links += [(path + anchor, ROOT) for path, anchor in NAMED.findall(text(page))]
-    found = []
+    missing = []
     for link, base in links:
         if re.match(r"[a-z]+:", link):
             continue
@@ -67,8 +71,8 @@ def broken(page):
         if not target.exists() or (
             anchor and anchor not in anchors(target.relative_to(ROOT).as_posix())
         ):
-            found.append(link)
-    return found
+            missing.append(link)
+    return missing
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page != "CHANGELOG.md"])
@@ -91,24 +95,20 @@ def test_every_page_is_reached_from_the_readme():
         if page in seen or not page.endswith(".md"):
             continue
         seen.add(page)
-        ahead += [found for found in PAGE.findall(text(page)) if (ROOT / found).exists()]
+        ahead += [named for named in PAGE.findall(text(page)) if (ROOT / named).exists()]
         for link in LINK.findall(text(page)):
             target = ((ROOT / page).parent / link.partition("#")[0]).resolve()
             if target.is_file():
                 ahead.append(target.relative_to(ROOT).as_posix())
         for line in "\n".join(CONTENTS.findall(text(page))).split():
             if not line.startswith(":"):
-                found = (ROOT / page).parent.glob(f"{line}.md")
-                ahead += [target.relative_to(ROOT).as_posix() for target in found]
+                listed = (ROOT / page).parent.glob(f"{line}.md")
+                ahead += [target.relative_to(ROOT).as_posix() for target in listed]
     assert {page for page in PAGES if page.startswith("docs/")} <= seen
 
 
-def test_pages_that_words_lead_to_exist(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "docs" / "_ext")
-    pytest.importorskip("sphinx")
-    findable = import_module("findable")
-
-    sys.modules.pop("findable")
+def test_pages_that_words_lead_to_exist():
+    findable = extension("findable")
     missing = [page for page in findable.WORDS if not (ROOT / "docs" / f"{page}.md").is_file()]
     assert missing == []
     words = ", ".join(findable.WORDS.values()).split(", ")

@@ -1,4 +1,4 @@
-"""What the reference says of files is what the code writes."""
+"""Files and output have the columns and keys that the reference names."""
 
 import json
 import re
@@ -8,9 +8,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import cpsched
+from cpsched.study.comparisons import Result
 from cpsched.util import resources
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "run-folder.md"
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "reference" / "run-folder.md"
 #: Columns that a run has only if something of the kind happened.
 SOMETIMES = {"leaving", "known"}
 
@@ -53,3 +55,27 @@ def test_keys_of_run_json_are_those_of_the_page(folder):
 
 def test_files_are_those_of_the_page(folder):
     assert {file.name for file in folder.iterdir()} == set(_named("The files of a run"))
+
+
+def test_columns_of_results_are_those_of_the_page():
+    """The labels of the baseline, and the ends of an interval, are one entry."""
+    page = (PAGE.parent / "study.md").read_text("utf-8")
+    table = page.partition("| column of `results.csv` |")[2].partition("\n\n")[0]
+    named = {name for cell in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
+             for name in re.findall(r"`([\w.]+)`", cell)}  # fmt: skip
+    labels = ("log", "eurora", "easy", "requested")
+    row = Result(
+        run=labels, allocator=None, group=("all", "all"), metric="wait_mean_s", value=1.0,
+        repetitions=1,
+    ).as_row()  # fmt: skip
+    columns = {re.sub(r"^base_.*", "base_...", re.sub(r"_(low|high)$", "", name)) for name in row}
+    assert columns == named - {"_low", "_high"}
+
+
+def test_every_schema_of_json_is_on_the_page():
+    """As the commands name them; what a log's answer holds is for its own page."""
+    written = set()
+    for file in (ROOT / "cpsched").rglob("*.py"):
+        written |= set(re.findall(r'print_json\(\s*"([\w.-]+)"', file.read_text("utf-8")))
+    named = set(re.findall(r"cpsched\.([\w.-]+)/\d", PAGE.read_text("utf-8")))
+    assert written - {"negotiation"} <= named

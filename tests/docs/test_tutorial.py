@@ -22,8 +22,8 @@ SLURM = {file.name.replace("sacct.txt", "jobs.sacct"): file for file in RECORDED
 #: Each with the files its reader has.
 PAGES = {
     "README.md": {**SLURM, "data": ROOT / "data"},
-    "docs/tutorials/first-answer.md": {},
-    "docs/tutorials/slurm.md": SLURM,
+    "docs/tutorials/your-log.md": {},
+    "docs/tutorials/your-slurm.md": SLURM,
 }
 #: What a test types instead: the commands behind it, on fewer jobs.
 COMPARE = (

@@ -128,7 +128,7 @@ def test_a_regressor_as_the_guide_makes_it_a_predictor(tmp_path, typed):
 
 def test_embedding_as_the_guide_does_it(tmp_path, typed):
     """A run is simulated and saved; a job is started on nodes without a simulator."""
-    whole, cluster = _blocks("embedding.md", "python")
+    whole, cluster = _blocks("embed.md", "python")
     said = typed(whole)
     assert "[]\n" in said
     assert "easy" in said.partition("[]\n")[2]
@@ -137,7 +137,7 @@ def test_embedding_as_the_guide_does_it(tmp_path, typed):
 
 
 @needs_accasim
-@pytest.mark.parametrize("number", range(len(_blocks("from-accasim.md", "python"))))
+@pytest.mark.parametrize("number", range(len(_blocks("other-simulators.md", "python"))))
 def test_what_accasims_users_are_told_to_type(number, tmp_path):
     """Each block a script of its own, beside a log and a machine."""
     lines = [
@@ -146,7 +146,7 @@ def test_what_accasims_users_are_told_to_type(number, tmp_path):
     ]
     (tmp_path / "log.swf").write_text("".join(lines))
     (tmp_path / "system.json").write_text('{"groups": {"g": {"core": 2}}, "resources": {"g": 4}}')
-    (tmp_path / "script.py").write_text(_blocks("from-accasim.md", "python")[number])
+    (tmp_path / "script.py").write_text(_blocks("other-simulators.md", "python")[number])
     _run(tmp_path, "script.py")
 
 

@@ -113,10 +113,10 @@ def test_bytes_that_are_not_utf8_are_latin_1(log):
 
 
 def test_the_documented_columns_are_those_of_the_page():
-    """docs/guides/slurm-logs.md and the reader name the same columns in the same order."""
+    """docs/guides/read-a-log.md and the reader name the same columns in the same order."""
     from pathlib import Path
 
-    page = Path(__file__).parents[2] / "docs" / "guides" / "slurm-logs.md"
+    page = Path(__file__).parents[2] / "docs" / "guides" / "read-a-log.md"
     command = re.search(r"^TZ=UTC .*?-o (\S+)", page.read_text().replace("\\\n", ""), re.MULTILINE)
     assert command is not None
     assert command[1].replace(",", "|") == HEADER

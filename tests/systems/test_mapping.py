@@ -589,7 +589,7 @@ def test_distinct_survives_many_wide_columns():
     ],
 )
 def test_real_log_fits_its_machine(shared, file, name, rejected):
-    """As many as docs/reference/system-files.md says; 2595 is what the traces' README counts for Graham."""
+    """All but a few jobs; 2595 is the count of the traces' README for Graham."""
     fitted = fit(logs.read(shared / "traces" / file), systems.load(name))
     assert len(fitted.rejected) == rejected
 

@@ -1,7 +1,7 @@
 r"""
 Slurm's accounting: ``sacct --parsable2`` (or ``--parsable``, ``--json``), plain or gzip.
 
-``docs/reference/slurm-logs.md`` says what becomes of each column, of arrays, heterogeneous jobs,
+``docs/reference/log-columns.md`` says what becomes of each column, of arrays, heterogeneous jobs,
 attempts and numbers that are given out again, and which rows are excluded; the forms of the file
 are those of :mod:`cpsched.logs.sacct.records`.
 

@@ -262,7 +262,7 @@ def _layout(first: str, position: FilePosition) -> LineLayout:
         hint = did_you_mean(missing[0].lower(), layout[0]) if len(missing) == 1 else ""
         raise position.error(
             f"the header has no column {', and no '.join(missing)};"
-            f" docs/guides/slurm-logs.md has the command{hint and '.'}"
+            f" docs/guides/read-a-log.md has the command{hint and '.'}"
             f"{hint.replace('Did you mean', 'Is it called')}"
         )
     return LineLayout(*layout)

@@ -1,7 +1,7 @@
 """
 Writing a workload as Slurm's ``sacct --parsable2`` would print it.
 
-The columns are those of ``docs/guides/slurm-logs.md``; what only users say is in ``SubmitLine``, as
+The columns are those of ``docs/guides/read-a-log.md``; what only users say is in ``SubmitLine``, as
 options of ``sbatch``. Reading the file gives an equal workload where the jobs are such as Slurm can
 have: units of one core, memory by core or by node, GRES by node. What the text cannot hold is
 returned in words.

@@ -67,7 +67,7 @@ class Aucsched1(LineAuctioneer):
     """
     Auction of contiguous nodes: which bids win, and how many units go where (4.1-4.8).
 
-    ``docs/background/aucsched.md`` has the program, and where it departs from the thesis.
+    ``docs/papers/co-allocation.md`` has the program, and where it departs from the thesis.
     """
 
     name = "aucsched1"
@@ -88,7 +88,7 @@ class Aucsched2(LineAuctioneer):
     """
     Auction of contiguous nodes with units fixed in the bids (5.1-5.4), and GPU ranges.
 
-    ``docs/background/aucsched.md`` has the program, and where it departs from the thesis.
+    ``docs/papers/co-allocation.md`` has the program, and where it departs from the thesis.
     """
 
     name = "aucsched2"
@@ -103,7 +103,7 @@ class Aucsched3(Auctioneer):
     """
     Auction of nodes under few and low switches (6.1-6.7), and GPU ranges.
 
-    ``docs/background/aucsched.md`` has the program, and where it departs from the thesis.
+    ``docs/papers/co-allocation.md`` has the program, and where it departs from the thesis.
     """
 
     name = "aucsched3"

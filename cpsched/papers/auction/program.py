@@ -4,8 +4,8 @@ The winner determination program of an auction: which bids win.
 The compact program of AUCSCHED2 and 3, (5.1)-(5.4) and (6.1)-(6.4), has one binary variable for
 each bid: at most one bid of a job wins, and on no node more is taken than is free. That of
 AUCSCHED1, (4.1)-(4.8), also decides how many of a job's units go on which node of its bid. As
-printed, (4.3) and (4.4) cannot be meant (``docs/background/aucsched.md``): here a job has a unit or
-more on every node of its winning bid, on no others, and all its units in total.
+printed, (4.3) and (4.4) cannot be meant (``docs/papers/co-allocation.md``): here a job has a unit
+or more on every node of its winning bid, on no others, and all its units in total.
 
 Nodes on which the same bids take the same amounts form one node class with one
 constraint. Constraints that no selection can violate are left out.

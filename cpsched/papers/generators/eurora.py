@@ -2,7 +2,7 @@
 A year and a half of jobs like those of Eurora, the GPU and MIC machine of CINECA.
 
 The log that Remediani (2017) schedules is not public. This generator makes one with everything
-that is published about it, and otherwise like the public excerpt; docs/reference/generators.md
+that is published about it, and otherwise like the public excerpt; docs/guides/generate-a-log.md
 compares the three number by number.
 """
 

@@ -2,7 +2,7 @@
 The workloads of Soner's thesis (T): machines, job types and their shares, sizes, run times.
 
 What T prints is marked with its table. Three things it does not print, and our choices follow from
-figures it does; docs/reference/generators.md works them out:
+figures it does; benchmarks/results/generators.md works them out:
 
 - the most cores of a job: with 512 to 516, the jobs of Table 8.6 last the hours printed there;
   those of Table 8.4 must be larger for backfilling to be as bad as in A.3;

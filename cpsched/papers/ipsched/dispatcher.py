@@ -2,8 +2,8 @@
 IPSCHED: a window of jobs is matched to nodes at once (Soner and Ozturan 2012; thesis, chapter 3).
 
 Every few seconds the first jobs in order of priority enter an integer program that chooses which
-of them start, and on how many nodes of which kind. ``docs/background/ipsched.md`` says what is done
-where the papers contain errors or leave something open.
+of them start, and on how many nodes of which kind. ``docs/papers/co-allocation.md`` describes the
+choices where the papers contain errors or leave something open.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 ``wla``: a window of jobs is packed into slots of neighbouring free nodes.
 
 Yang, Zhou, Tang, Zheng, Wang and Lan 2014, "Balancing Job Performance with System Performance via
-Locality-Aware Scheduling on Torus-Connected Systems". ``docs/background/wla.md`` says what is done
+Locality-Aware Scheduling on Torus-Connected Systems". ``docs/papers/locality.md`` says what is done
 where the paper leaves something open, such as what becomes of jobs that the window does not start.
 """
 

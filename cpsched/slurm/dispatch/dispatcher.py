@@ -2,7 +2,7 @@
 Slurm under a site's policy, as a dispatcher.
 
 After ``man slurm.conf`` and Slurm's pages on priorities, limits, preemption and scheduling; what is
-modelled, and how closely, is in ``docs/reference/slurm-policy.md``.
+modelled, and how closely, is in ``docs/background/slurm-model.md``.
 """
 
 from __future__ import annotations

@@ -83,7 +83,10 @@ _PREEMPTS = choice("preempt/none", "preempt/partition_prio", "preempt/qos")
 _MODES = words("OFF", "CANCEL", "REQUEUE", "SUSPEND", "GANG", "WITHIN")
 _ALL = (
     Parameter(
-        "PriorityType", _ORDERS, "priority/multifactor", "by factors, or first come, first served"
+        "PriorityType",
+        _ORDERS,
+        "priority/multifactor",
+        "order by factors, or first come, first served",
     ),
     *(
         Parameter(
@@ -98,26 +101,33 @@ _ALL = (
         )
     ),
     Parameter(
-        "PriorityWeightTRES", WEIGHTS, {}, "of the TRES factors, such as CPU=1000,GRES/gpu=3000"
+        "PriorityWeightTRES", WEIGHTS, {}, "weights of the TRES factors: CPU=1000,GRES/gpu=3000"
     ),
     Parameter("PriorityMaxAge", TIME, _WEEK, "age at which the age factor is 1"),
     Parameter("PriorityCalcPeriod", TIME, 300, "time between two computations of priorities"),
-    Parameter("PriorityDecayHalfLife", TIME, _WEEK, "in which usage halves; 0: it does not decay"),
+    Parameter("PriorityDecayHalfLife", TIME, _WEEK, "time in which usage halves; 0: no decay"),
     Parameter("PriorityUsageResetPeriod", _RESETS, "NONE", "how often usage is set back to 0"),
     Parameter("PriorityFavorSmall", FLAG, False, "whether small jobs have the larger size factor"),
     Parameter("PriorityFlags", _FLAGS, frozenset(), "changes to the computation of priorities"),
-    Parameter("FairShareDampeningFactor", count(1), 1, "how slowly the classic factor falls"),
+    Parameter(
+        "FairShareDampeningFactor", count(1), 1, "how slowly the classic fair-share factor falls"
+    ),
     Parameter("AccountingStorageEnforce", _ENFORCE, _ENFORCED, "which limits are enforced"),
     Parameter(
         *("SchedulerType", choice("sched/backfill", "sched/builtin"), "sched/backfill"),
-        "whether there is a backfill pass",
+        "with or without a backfill pass (sched/builtin)",
     ),
     Parameter("SelectType", _SELECTS, "select/cons_tres", "cores, or whole nodes (linear)"),
-    Parameter("SelectTypeParameters", WORDS, frozenset(), "what is counted: CR_Core_Memory, ..."),
-    Parameter("PreemptType", _PREEMPTS, "preempt/none", "by what jobs preempt others"),
+    Parameter(
+        "SelectTypeParameters",
+        WORDS,
+        frozenset(),
+        "resources that are counted: CR_Core_Memory, ...",
+    ),
+    Parameter("PreemptType", _PREEMPTS, "preempt/none", "the jobs that may preempt others"),
     Parameter(
         *("PreemptMode", _MODES, frozenset({"OFF"})),
-        "what is done to preempted jobs where their QOS or partition does not say",
+        "action on preempted jobs whose QOS or partition names none",
     ),
     Parameter("PreemptExemptTime", TIME, 0, "how long a job runs before it may be preempted"),
     Parameter("JobRequeue", FLAG, True, "whether preempted jobs are requeued, else cancelled"),
@@ -134,7 +144,10 @@ _ALL = (
     _scheduler("bf_continue", False, "a backfill pass continues after it has released its locks"),
     _scheduler("bf_interval", 30, "seconds between backfill passes", least=1, upper=10800, off=-1),
     _scheduler(
-        "bf_job_part_count_reserve", 0, "jobs of a partition that get reservations", upper=100_000
+        "bf_job_part_count_reserve",
+        0,
+        "jobs of a partition that get reservations; 0: all",
+        upper=100_000,
     ),
     _scheduler("bf_licenses", False, "backfill plans with licences"),
     _scheduler("bf_max_job_array_resv", 20, "tasks of an array that get reservations", upper=1000),
@@ -143,7 +156,9 @@ _ALL = (
     _scheduler("bf_max_job_start", 0, "jobs that a pass starts; 0: any number", upper=10_000),
     _scheduler("bf_max_job_test", 500, "jobs that a pass considers", least=1, upper=10**6),
     _scheduler("bf_max_job_user", 0, "jobs of a user that a pass considers; 0: all"),
-    _scheduler("bf_max_job_user_part", 0, "jobs of a user in one partition; 0: all"),
+    _scheduler(
+        "bf_max_job_user_part", 0, "jobs of a user in one partition that a pass considers; 0: all"
+    ),
     _scheduler("bf_max_time", 0, "seconds that a pass may take; 0: bf_interval", upper=3600),
     _scheduler(
         "bf_min_age_reserve", 0, "seconds a job waits before it gets a reservation", upper=2_592_000
@@ -167,7 +182,7 @@ _ALL = (
     _scheduler("bf_yield_sleep", 500_000, "microseconds of a break", least=1, upper=10**7),
     _scheduler("default_queue_depth", 100, "jobs that a quick main pass considers"),
     _scheduler("defer", False, "no attempt to start a job when it is submitted"),
-    _scheduler("defer_batch", False, "the same for batch jobs"),
+    _scheduler("defer_batch", False, "as defer, for batch jobs"),
     _scheduler("max_switch_wait", 300, "most seconds a job waits for few switches"),
     _scheduler("pack_serial_at_end", False, "jobs of one core go to the last nodes"),
     _scheduler("partition_job_depth", 0, "jobs of a partition a main pass considers; 0: all"),

@@ -3,7 +3,7 @@ Slurm's scheduling under a site's policy: the main scheduler and the backfill pl
 
 What a decision does is native (``cpsched/cpp/slurm``); here are the rules of a policy that it goes
 by, and why jobs wait. After ``man slurm.conf`` and Slurm's pages on priorities, limits and
-scheduling; what is modelled, and how closely, is in ``docs/reference/slurm-policy.md``.
+scheduling; what is modelled, and how closely, is in ``docs/background/slurm-model.md``.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ Two schedulers in one. At every event the *main* one starts jobs in order of pri
 in each queue, at the first that does not fit. Every so often the *backfill* one goes through the
 first jobs that still wait: each gets the first window in which it fits for its whole predicted
 duration, and those whose window is now start. After IPSCHED, section IV, Soner's thesis, sections
-6.1 and 7.1, and Slurm's documentation; ``docs/reference/slurm-backfill.md`` says where real Slurm
+6.1 and 7.1, and Slurm's documentation; ``docs/background/slurm-model.md`` says where real Slurm
 differs.
 """
 

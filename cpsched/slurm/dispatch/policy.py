@@ -45,23 +45,25 @@ class Qos:
 
     Attributes
     ----------
+    name
+        Name of the QOS.
     priority
-        Of its jobs, before it is normalised.
+        Priority of its jobs; the factor is its share of the highest one.
     usage_factor
-        By which the usage of its jobs counts.
+        Factor by which the usage of its jobs counts.
     limits
         By the names of :data:`LIMITS`: counts, seconds, or amounts by TRES in lower case
         (``cpu``, ``mem`` in KB, ``node``, ``gres/gpu``, ``billing``).
     preempt
         The QOS whose jobs it may preempt.
     preempt_mode
-        What is done to its jobs then; '': the cluster's.
+        Action on its jobs when they are preempted; default: the cluster's.
     grace
-        Seconds between the notice and that.
+        Time between the notice to a job and its preemption.
     preempt_exempt
-        Seconds that its jobs run at least before they are preempted; None: the cluster's.
+        Time that its jobs run before they may be preempted; default: the cluster's.
     flags
-        Such as ``DenyOnLimit`` or ``NoDecay``.
+        Flags such as ``DenyOnLimit`` or ``NoDecay``.
     """
 
     name: str = _key("Name", v.NAME)
@@ -82,21 +84,27 @@ class Association:
 
     Attributes
     ----------
-    account, user, partition
-        ``user`` is '' for the account itself, ``partition`` '' for all.
+    account
+        Name of the account.
+    user
+        Name of the user; empty for the account itself.
+    partition
+        The partition it is for; empty for all.
     parent
-        The account above an account; '' for the root. Of a user, it is the account.
+        The account above an account; empty for the root. The parent of a user is the account.
     shares
-        Raw shares; None: those of the parent (``fairshare=parent``).
+        Raw shares; ``parent``: those of the parent.
     priority
-        Of its jobs, before it is normalised.
+        Priority of its jobs; the factor is its share of the highest one.
     limits
         See :class:`Qos`.
-    qos, default_qos
-        What its jobs may ask for, and what they have if they do not.
+    qos
+        The QOS that its jobs may ask for.
+    default_qos
+        The QOS of jobs that ask for none.
     usage
-        What it has used already when the simulation begins: seconds of billing TRES, decayed
-        (``RawUsage`` of sshare); of users alone.
+        Usage of a user when the simulation begins, decayed: seconds of billing TRES, as
+        ``RawUsage`` of ``sshare``.
     """
 
     account: str = _key("Account", v.NAME)
@@ -114,18 +122,26 @@ class Association:
 @dataclass(frozen=True, kw_only=True)
 class Partition:
     """
-    What a partition adds to the system's queue of the same name.
+    The settings of a partition that the system's queue of the same name does not have.
 
     Attributes
     ----------
+    name
+        Name of the partition.
     job_factor
-        ``PriorityJobFactor``.
+        The partition factor of its jobs, before it is normalized.
     billing
-        ``TRESBillingWeights`` by TRES in lower case, memory by MB; empty: a job's cores.
+        Billing weights by TRES, memory by MB; empty: a job's cores.
     qos
-        The QOS whose limits all its jobs have besides their own.
-    allow_qos, deny_qos, allow_accounts, deny_accounts
-        Whose jobs it accepts; empty: everyone's.
+        The QOS whose limits apply to all its jobs, in addition to their own.
+    allow_qos
+        QOS that it accepts; empty: all.
+    deny_qos
+        QOS that it refuses.
+    allow_accounts
+        Accounts that it accepts; empty: all.
+    deny_accounts
+        Accounts that it refuses.
     """
 
     name: str = _key("PartitionName", v.NAME)
@@ -141,18 +157,24 @@ class Partition:
 @dataclass(frozen=True, kw_only=True)
 class SlurmReservation:
     """
-    Nodes that are kept for some.
+    Nodes that are kept for some users or for maintenance.
 
     Attributes
     ----------
-    start, end
-        Unix seconds, ``[start, end)``.
+    name
+        Name of the reservation.
+    start
+        First second, as a date in UTC or Unix seconds.
+    end
+        First second after it.
     nodes
-        Names.
-    users, accounts
-        For whom; none of both for maintenance.
+        Names of the nodes.
+    users
+        Users whose jobs may run in it.
+    accounts
+        Accounts whose jobs may run in it. Without users and accounts it is for maintenance.
     flags
-        Such as ``MAINT`` or ``IGNORE_JOBS``.
+        Flags such as ``MAINT`` or ``IGNORE_JOBS``.
     """
 
     name: str = _key("ReservationName", v.NAME)

@@ -2,7 +2,7 @@
 The file of a site's policy, read and written.
 
 It is TOML; keys are spelled as slurm.conf and sacctmgr spell them
-(``docs/reference/slurm-policy.md``): :data:`~cpsched.slurm.dispatch.policy.TABLES` has them.
+(``docs/background/slurm-model.md``): :data:`~cpsched.slurm.dispatch.policy.TABLES` has them.
 """
 
 from __future__ import annotations

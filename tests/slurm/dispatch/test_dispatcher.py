@@ -1,7 +1,6 @@
 """Slurm's passes, limits and order on schedules worked out by hand."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +13,6 @@ from cpsched.model.schedule import JobOutcome
 from cpsched.model.system import Queue
 from cpsched.slurm.dispatch import policy_file
 from cpsched.slurm.dispatch.dispatcher import Slurm
-from cpsched.slurm.dispatch.parameters import PARAMETERS
 from cpsched.systems.mapping import fit
 from cpsched.util.spec import build
 from cpsched.verification import verify
@@ -466,10 +464,3 @@ def test_options_are_those_of_slurm_conf():
         build("dispatchers", "slurm:bf_interval=soon")
     with pytest.raises(ConfigError, match="no such option"):
         build("dispatchers", "slurm:bf_windows=1")
-
-
-def test_the_page_names_every_parameter():
-    text = (Path(__file__).parents[3] / "docs" / "reference" / "slurm-policy.md").read_text(
-        encoding="utf-8"
-    )
-    assert [name for name in PARAMETERS if f"`{name}`" not in text] == []
