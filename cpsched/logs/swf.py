@@ -49,7 +49,7 @@ from cpsched.logs.text import (
     decode,
     title,
 )
-from cpsched.model.arrays import compact, is_constant
+from cpsched.model.arrays import compact, is_constant, put_away
 from cpsched.model.distinct import by_appearance
 from cpsched.model.workload import Labels, Workload, names_of
 from cpsched.util.quantities import integer
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cpsched.logs.rejects import RejectedRows
-    from cpsched.util.types import BoolArray, IntArray
+    from cpsched.util.types import AnyArray, BoolArray, IntArray
 
 _COMMENT = re.compile(r"([A-Z]\w*):(?:\s+(.*))?", re.DOTALL)
 _UNIX_TIME = re.compile(r"-?[0-9]{1,13}(?!\S)")
@@ -340,8 +340,9 @@ class SwfLines:
         self.rounded = 0
         self._path = path
         self._rejected = rejected
-        self._tables = [np.empty((len(TABLE_FIELDS), 0), dtype=np.int64)]
-        self._lines = [np.empty(0, dtype=np.int64)]
+        #: The columns of each piece, by field.
+        self._columns: list[list[AnyArray]] = [[] for _ in TABLE_FIELDS]
+        self._lines: list[AnyArray] = []
         self._comment_bytes = 0
         self._num_rows = 0
         #: Fields of each line, as the first one has them; 0 until it is read.
@@ -355,17 +356,15 @@ class SwfLines:
 
         -1 is unknown, as in the file.
         """
-        columns = {
-            index + 1: np.concatenate([table[at] for table in self._tables])
-            for at, index in enumerate(TABLE_FIELDS)
+        return {
+            index + 1: put_away(_joined(pieces))
+            for index, pieces in zip(TABLE_FIELDS, self._columns, strict=True)
         }
-        self._tables.clear()
-        return columns
 
     @cached_property
     def line(self) -> IntArray:
         """Number of each row's line, from 1, shape ``(rows,)``."""
-        return np.concatenate(self._lines)
+        return _joined(self._lines)
 
     @property
     def surplus(self) -> int:
@@ -386,8 +385,9 @@ class SwfLines:
                 order = np.argsort(lines)
                 table = np.concatenate([table, kept], axis=1)[:, order]
                 lines = lines[order]
-        self._tables.append(table)
-        self._lines.append(lines)
+        for pieces, column in zip(self._columns, table, strict=True):
+            pieces.append(_narrow(column))
+        self._lines.append(_narrow(lines))
         self._num_rows += len(lines)
         check_num_rows(self._num_rows, self._path)
 
@@ -455,6 +455,19 @@ class SwfLines:
         checks.reject(lambda row: FilePosition(self._path, int(numbers[row])))
         self.rounded += int(np.count_nonzero(rounded & checks.good))
         return [column[checks.good] for column in columns], numbers[checks.good]
+
+
+def _narrow(column: IntArray) -> AnyArray:
+    """Return a copy in half the memory, if all numbers fit: a log is read a piece at a time."""
+    fits = column.max(initial=0) <= np.iinfo(np.int32).max
+    return column.astype(np.int32 if fits else np.int64)
+
+
+def _joined(pieces: list[AnyArray]) -> IntArray:
+    """Return the column of all pieces, and empty the list."""
+    column = np.concatenate([np.empty(0, dtype=np.int64), *pieces])
+    pieces.clear()
+    return column
 
 
 def _single_spaced(piece: bytes) -> bytes:

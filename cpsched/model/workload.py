@@ -404,8 +404,7 @@ class Workload:
             **data,
         )
         workload._check()
-        order = _submit_order(workload.submit, workload.job_id)
-        return workload if order is None else workload.take(order)
+        return workload._in_submit_order()
 
     def __len__(self) -> int:
         return len(self.submit)
@@ -470,6 +469,20 @@ class Workload:
         new._check()
         new.check_order()
         return new
+
+    def resubmitted(self, submit: IntArray, **columns: Any) -> Self:
+        """
+        Return the jobs with other submit times, in the order of these.
+
+        Jobs of the same second are in the order of their ids, as in every workload.
+        """
+        new = replace(self, submit=submit, **columns)
+        new._check()
+        return new._in_submit_order()
+
+    def _in_submit_order(self) -> Self:
+        order = _submit_order(self.submit, self.job_id)
+        return self if order is None else self.take(order)
 
     def to_pandas(self) -> pd.DataFrame:
         """

@@ -278,13 +278,11 @@ def jittered(workload: Workload, seed: int, jitter: int) -> Workload:
     are.
     """
     delay = np.random.default_rng(seed).integers(0, jitter + 1, size=len(workload))
-    moved = {"submit": workload.submit + delay}
+    moved = {}
     for name in ("recorded_start", "cancel"):
         moment = getattr(workload, name)
         moved[name] = np.where(moment == MISSING, MISSING, moment + delay)
-    order = np.argsort(moved["submit"], kind="stable")
-    moved = {name: moment[order] for name, moment in moved.items()}
-    return workload.take(order).with_columns(**moved)
+    return workload.resubmitted(workload.submit + delay, **moved)
 
 
 @lru_cache(maxsize=2)

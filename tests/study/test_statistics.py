@@ -59,6 +59,13 @@ def test_jitter_delays_by_whole_seconds_and_keeps_submit_order():
     assert set((later.cancel - later.submit)[gone].tolist()) == {7}
 
 
+def test_jittered_jobs_of_a_second_are_in_the_order_of_their_ids():
+    """As a run folder reads them: job 1 is submitted after job 2, and delayed into its second."""
+    log = jobs((0, 1, 5), (1, 1, 5)).with_columns(job_id=np.array(["2", "1"]))
+    seed = next(seed for seed in range(99) if len(set(jittered(log, seed, 1).submit)) == 1)
+    assert jittered(log, seed, 1).job_id.tolist() == ["1", "2"]
+
+
 def _sums(values):
     return Sums.of(np.arange(len(values)), np.asarray(values, dtype=np.float64), len(values))
 

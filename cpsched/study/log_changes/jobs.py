@@ -79,7 +79,7 @@ class ScaleLoad(ChangeOfLog):
             name: _shifted(getattr(workload, name), submit - workload.submit) for name in _MOMENTS
         }
         nowhere = np.full(len(workload), MISSING)
-        return workload.with_columns(submit=submit, recorded_start=nowhere, **columns)
+        return workload.resubmitted(submit, recorded_start=nowhere, **columns)
 
 
 class CapRequest(ChangeOfLog):
