@@ -180,8 +180,8 @@ class StudyFile(Model):
     malleable: _Specs = ()
     """Malleability settings, likewise."""
     repeat: _Seeds = (0,)
-    """Number of repetitions, or their seeds. For example, 5 stands for ``[1, 2, 3, 4, 5]``. Seed 0
-    leaves the log as it is."""
+    """Number of repetitions, or a list with the seed of each. For example, 5 stands for ``[1, 2, 3,
+    4, 5]``. Seed 0 leaves the log as it is."""
     jitter: Annotated[int, *whole(0, 86400)] | None = None
     """Most seconds by which a repetition delays each submit. Default: 5 with several repetitions,
     else 0."""

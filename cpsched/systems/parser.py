@@ -209,7 +209,7 @@ class SystemFile(Model):
     name: Text | None = None
     """Name of the system. Default: the file's name without ``.toml``."""
     title: Text | None = None
-    """Name of the machine in full. Default: ``name``."""
+    """Name of the cluster in full. Default: ``name``."""
     source: Text = "not stated"
     """Where these numbers come from."""
     features: Texts = ()
