@@ -206,7 +206,7 @@ def _workload(path: Path, lines: SwfLines, rejected: RejectedRows) -> Workload:
     )
     jobs = field
     if len(rows) < len(processors):
-        jobs = {number: field.pop(number)[rows] for number in tuple(field)}
+        jobs = {number: put_away(field.pop(number)[rows]) for number in tuple(field)}
     memory_known = bool((jobs[10] >= 0).any())
     request = np.ones((len(rows), 1 + memory_known), dtype=np.int64)
     if memory_known:
@@ -217,14 +217,14 @@ def _workload(path: Path, lines: SwfLines, rejected: RejectedRows) -> Workload:
         resources=("core", "mem") if memory_known else ("core",),
         layout="processors",
         # Non-negative numbers as text, no wider than the longest.
-        job_id=jobs[1].astype(f"U{len(str(jobs[1].max()))}"),
+        job_id=put_away(jobs[1].astype(f"U{len(str(jobs[1].max()))}")),
         submit=jobs[2],
-        recorded_start=np.where(jobs[3] >= 0, jobs[2] + jobs[3], MISSING),
+        recorded_start=put_away(np.where(jobs[3] >= 0, jobs[2] + jobs[3], MISSING)),
         runtime=jobs[4],
-        units=processors[rows],
-        request=request,
-        requested_time=np.where(jobs[9] >= 0, jobs[9], MISSING),
-        status=np.where(jobs[11] >= 0, jobs[11], Status.UNKNOWN),
+        units=put_away(processors[rows]),
+        request=put_away(request),
+        requested_time=put_away(np.where(jobs[9] >= 0, jobs[9], MISSING)),
+        status=put_away(np.where(jobs[11] >= 0, jobs[11], Status.UNKNOWN)),
         user=_labels(jobs[12]),
         group=_labels(jobs[13]),
         name=_labels(jobs[14]),
@@ -312,7 +312,8 @@ def _labels(values: IntArray, names: Mapping[str, str] = MappingProxyType({})) -
     codes[known], first = by_appearance(values[known])
     numbers = map(str, values[known[first]].tolist())
     return Labels(
-        np.broadcast_to(codes, shape), tuple(names.get(number, number) for number in numbers)
+        put_away(np.broadcast_to(codes, shape)),
+        tuple(names.get(number, number) for number in numbers),
     )
 
 

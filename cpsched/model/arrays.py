@@ -64,17 +64,22 @@ def let_go(array: AnyArray, first: int, end: int) -> None:
     A look brings them back, and megabytes around them: what is looked at row by row is let go from
     the first row on each time.
     """
-    memory: Any = array
-    while isinstance(memory, np.ndarray):
-        memory = memory.base
-    if isinstance(memory, memoryview):
-        memory = memory.obj
-    if isinstance(memory, mmap):
+    memory = _file_of(array)
+    if memory is not None:
         start = array.ctypes.data - np.frombuffer(memory, dtype=np.uint8).ctypes.data
         low = -(-(start + first * array.strides[0]) // PAGESIZE) * PAGESIZE
         high = (start + end * array.strides[0]) // PAGESIZE * PAGESIZE
         if low < high:
             memory.madvise(MADV_DONTNEED, low, high - low)
+
+
+def _file_of(array: AnyArray) -> mmap | None:
+    memory: Any = array
+    while isinstance(memory, np.ndarray):
+        memory = memory.base
+    if isinstance(memory, memoryview):
+        memory = memory.obj
+    return memory if isinstance(memory, mmap) else None
 
 
 def move(rows: AnyArray, target: AnyArray) -> None:
@@ -87,19 +92,24 @@ def move(rows: AnyArray, target: AnyArray) -> None:
 
 
 def put_away(array: AnyArray) -> Any:
-    """Return the array, or where it is large, a copy of it in a file, out of memory."""
-    if array.nbytes < _IN_FILE or not array.ndim or is_constant(array):
-        return array
-    memory = _file(array.nbytes)
-    copy = np.frombuffer(memory, dtype=array.dtype).reshape(array.shape)
-    move(array, copy)
-    return copy
+    """Return the array, or where it is large and not in a file, a copy of it in one."""
+    return _file_copy(array) if _is_large(array) and _file_of(array) is None else array
 
 
 def copied(array: AnyArray) -> Any:
     """Return a copy; a large one lies in a file, out of memory."""
-    copy = put_away(array)
-    return array.copy() if copy is array else copy
+    return _file_copy(array) if _is_large(array) else array.copy()
+
+
+def _is_large(array: AnyArray) -> bool:
+    return array.nbytes >= _IN_FILE and bool(array.ndim) and not is_constant(array)
+
+
+def _file_copy(array: AnyArray) -> Any:
+    memory = _file(array.nbytes)
+    copy = np.frombuffer(memory, dtype=array.dtype).reshape(array.shape)
+    move(array, copy)
+    return copy
 
 
 def plain(column: Any) -> Sequence[int]:
