@@ -255,6 +255,6 @@ def _without_effect(dispatcher: str, workload: Workload) -> str | None:
         return None
     what = "may be restarted" if setting == "restarts" else "may change its size"
     return (
-        f"no job of {workload.title} {what}, but {dispatcher} is for such jobs: --{setting} makes"
-        " a share of the jobs so"
+        f"No job of {workload.title} {what}, and {dispatcher} is for such jobs. --{setting} marks"
+        " a share of the jobs."
     )

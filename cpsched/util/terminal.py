@@ -10,6 +10,8 @@ from cpsched.util.words import escaped
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+#: Characters of a line of sentences, however wide the terminal is.
+LONGEST_LINE = 99
 #: Styles of cells, by effect; not significant is dim.
 STYLES = {"better": "green bold", "worse": "red bold", "": ""}
 
