@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.cli.output import counted, echo, escaped
 from cpsched.util.terminal import LONGEST_LINE
-from cpsched.util.words import duration
+from cpsched.util.words import amount, duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -128,7 +128,7 @@ def say(sentence: str) -> None:
 def totals(system: System) -> str:
     """Return a system's total of each resource except memory."""
     kinds = zip(system.resources, system.total.tolist(), strict=True)
-    return ", ".join(f"{total:,} {kind}" for kind, total in kinds if kind != "mem")
+    return ", ".join(amount(kind, total) for kind, total in kinds if kind != "mem")
 
 
 def width() -> int:

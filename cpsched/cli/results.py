@@ -61,7 +61,9 @@ def show_results(
         # Reasons and counts of what is left out stand above where they are the same in all runs.
         lines = (
             *never_started(table, case),
-            *outcome_lines(table, case, without=("rejected", "set_aside"), never=("never_started",)),
+            *outcome_lines(
+                table, case, without=("rejected", "set_aside"), never=("never_started",)
+            ),
             *load_lines(table, case),
         )
         for line in lines:

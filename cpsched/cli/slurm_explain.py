@@ -43,7 +43,7 @@ def command(
     if ahead is not None:
         lines += [("forecast", summary(ahead))]
         advice = changes(ahead) or [
-            "no shorter time limit would start it earlier, no smaller size end it earlier"
+            "No shorter time limit starts it earlier, and no smaller size ends it earlier."
         ]
         lines += [("" if at else "change", change) for at, change in enumerate(advice)]
     lines += [("note", note) for note in notes]

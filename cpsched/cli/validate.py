@@ -120,7 +120,7 @@ def _lines(checked: ValidationResult) -> Iterator[str]:
     yield _groups(validation)
     there = Counter(kind for kind, _, _ in validation.groups)
     if cut := [f"{kind} ({of})" for kind, of in there.items() if of > _MOST]:
-        yield f"The table has the {_MOST} largest groups of {', '.join(cut)}. All are in validation.json."
+        yield f"The {_MOST} largest groups of {', '.join(cut)}. All are in validation.json."
     yield ""
     yield f"Lag from decision to start: {checked.lag} s, the median of jobs that start at once."
 

@@ -41,7 +41,7 @@ _TOGETHER = 2**20
 
 
 def make_allocator(spec: str) -> Allocator:
-    """Return a registered allocator."""
+    """Return a new allocator by its registered name."""
     allocator: Allocator = build("allocators", spec)
     return allocator
 
@@ -199,21 +199,21 @@ class Allocator:
 
 
 class FirstFit(Allocator):
-    """The nodes in their order along the line."""
+    """Nodes in the order of the system."""
 
     name = "first-fit"
     policy = 0
 
 
 class BestFit(Allocator):
-    """The node that has room for the fewest units of this job first."""
+    """The node first on which the fewest tasks of this job fit."""
 
     name = "best-fit"
     policy = 1
 
 
 class Pack(Allocator):
-    """The busiest node first, so that whole nodes stay free."""
+    """The fullest node first, so that whole nodes stay free."""
 
     name = "pack"
     policy = 2
@@ -221,7 +221,7 @@ class Pack(Allocator):
 
 class Balanced(Allocator):
     """
-    The idlest node first, and those with scarce resources the job does not ask for last.
+    The emptiest node first, and nodes with scarce resources last if the job does not need these.
 
     A resource is scarce if only some nodes have it (GPUs, MICs).
     """
@@ -232,12 +232,12 @@ class Balanced(Allocator):
 
 class SpareScarce(Allocator):
     """
-    The busiest node first, among those whose use takes least from other jobs.
+    The fullest node first, among the nodes without scarce resources that the job does not need.
 
-    Nodes are ordered by the number of kinds that they have, that others lack and that the job does
-    not ask for (GPUs, MICs); then by the number of kinds of which more is free than every node has,
-    if a unit of the job would fit in that (such as a GPU, or large memory); then as by
-    ``pack``.
+    Nodes are ordered by three numbers. The first is the number of scarce resource types on the node
+    that the job does not ask for (GPUs, MICs). The second is the number of resource types of which
+    the node has more free than every node has, if a task of the job would fit without it (such as a
+    GPU, or large memory). The third is the order of ``pack``.
     """
 
     name = "spare-scarce"
@@ -246,12 +246,13 @@ class SpareScarce(Allocator):
 
 class Fgd(Allocator):
     """
-    The nodes whose use takes least room from what waiting and running jobs ask for.
+    The node first on which the job fragments the free capacity least.
 
-    The room for each of their requests is counted in units before and after, and weighs more the
-    fewer there is room for; where that is equal, the idlest node comes first. After the
-    fragmentation gradient descent of Weng et al. 2023 ("Beware of Fragmentation", USENIX ATC),
-    which weighs the typical requests of past jobs by their frequency alone.
+    The measure is the number of tasks of each waiting and running request that fit before and after
+    the placement. Requests for which few tasks fit weigh more. Of equal nodes the emptiest comes
+    first.
+    After the fragmentation gradient descent of Weng et al. 2023 ("Beware of Fragmentation", USENIX
+    ATC), which weighs the typical requests of past jobs by their frequency alone.
     """
 
     name = "fgd"
@@ -282,10 +283,10 @@ class Fgd(Allocator):
 
 class LowestSwitch(Allocator):
     """
-    Nodes under the lowest switch that holds the job, the fullest of several.
+    Nodes under the lowest switch with enough free capacity, the fullest if there are several.
 
-    Under it as ``fewest-groups``. Groups are switches, blocks or dragonfly groups, of any sizes;
-    without any it is ``contiguous``.
+    Below that switch nodes are selected as by ``fewest-groups``. Groups are switches, blocks or
+    dragonfly groups of any size. Without groups it is ``contiguous``.
     """
 
     name = "lowest-switch"
@@ -294,10 +295,11 @@ class LowestSwitch(Allocator):
 
 class FewestGroups(Allocator):
     """
-    Nodes in as few groups of the topology's lowest level as hold the job.
+    Nodes in as few groups of the topology's lowest level as possible.
 
-    The group with the least room that is enough; the largest first where none is. Groups are
-    switches, blocks or routers, of any sizes; without any it is ``contiguous``.
+    The group with the least sufficient free capacity comes first, or the largest group if none is
+    sufficient. Groups are switches, blocks or routers of any size. Without groups it is
+    ``contiguous``.
     """
 
     name = "fewest-groups"
@@ -305,7 +307,7 @@ class FewestGroups(Allocator):
 
 
 class Contiguous(Allocator):
-    """The shortest run of free nodes that holds the job, else the fewest runs."""
+    """The shortest sufficient contiguous range of free nodes, else the fewest ranges."""
 
     name = "contiguous"
     policy = 7

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def make_priority(spec: str) -> Priority:
-    """Return a registered priority."""
+    """Return a new order of jobs by its registered name."""
     priority: Priority = build("priorities", spec)
     return priority
 
@@ -152,7 +152,7 @@ class Priority(ABC):
 
 
 class FifoOrder(Priority):
-    """Earlier submit first: table order."""
+    """Earlier submit first, then log order."""
 
     name = "fifo"
     static = True
@@ -272,24 +272,25 @@ class Slowdown(WithDemand):
 
 class Wsept(Priority):
     """
-    What a second of waiting is expected to cost over what the job will take, higher first.
+    Weighted shortest expected processing time (WSEPT) with ageing, highest first.
 
-    Smith's rule (1956) over a job's likely runtimes, which come from how long the jobs ran that
-    have ended: see :meth:`cpsched.dispatch.runtime_distribution.RuntimeHistory.delay_costs`.
+    The priority is the expected cost of one more second of waiting divided by the expected resource
+    use of the job (Smith 1956, Rothkopf 1966). Expectations are over the empirical runtime
+    distribution of ended jobs, see
+    :meth:`cpsched.dispatch.runtime_distribution.RuntimeHistory.delay_costs`.
 
     Parameters
     ----------
     aging
-        Seconds of waiting after which a wait costs much more than it slows a job down, see
+        Ageing threshold, seconds. Beyond it a wait costs with its fourth power, see
         ``docs/background/wsept.md``.
     width_exponent
-        Exponent of the share of the machine that a job takes: 1 as in Smith's rule, where a job
-        takes its share times its runtime; with less, wide jobs wait less, and with 0 as if all
-        were equally wide.
+        Exponent of the share of the system in the resource use. 1: a job uses its share times its
+        runtime (Smith's rule). Lower values favour wide jobs, and 0 ignores the width.
     overdue
-        A job that has waited this many times as long as the system needs for the largest backlog
-        since the job's submit, or for two thirds of the largest of four weeks, goes first, the
-        widest before others; none: never.
+        A job is overdue, and goes first, if it has waited this multiple of the time that the system
+        needs for the largest backlog since its submit, or for two thirds of the largest backlog of
+        four weeks. The widest overdue job comes first. none: never.
     """
 
     name = "wsept"

@@ -11,7 +11,7 @@ import numpy as np
 from cpsched.forecast.replay import OURS, TRIVIAL
 from cpsched.forecast.scores import ALPHA, crps, interval_score, ratio_interval
 from cpsched.util.terminal import table_text
-from cpsched.util.words import counted, duration
+from cpsched.util.words import counted, duration, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -148,7 +148,11 @@ def _verdict(ours: ForecasterScores) -> str:
     # Two standard errors; neighbouring forecasts are not independent, so this says little enough.
     if abs(apart) <= 2 * (ALPHA * (1 - ALPHA) / ours.forecasts) ** 0.5:
         return ""
-    return ", so they are too narrow on this log" if apart < 0 else ", so they are too wide on this log"
+    return (
+        ", so they are too narrow on this log"
+        if apart < 0
+        else ", so they are too wide on this log"
+    )
 
 
 def _sentences(
@@ -158,7 +162,11 @@ def _sentences(
         score = getattr(all_scores[0], key)
         low, high = score.interval
         verdict = (
-            "better than" if high < 1 else "worse than" if low > 1 else "not significantly different from"
+            "better than"
+            if high < 1
+            else "worse than"
+            if low > 1
+            else "not significantly different from"
         )
         comparison = (
             f"{name.capitalize() if name != 'CRPS' else name}: {_ratio(score)}, {verdict} the best"

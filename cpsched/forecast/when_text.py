@@ -107,24 +107,24 @@ def summary(answer: QueueForecast) -> str:
     owner = f" of {brief(job.user)}" if job.user else ""
     where = f" in {brief(job.queue)}" if job.queue else ""
     waited = duration(answer.now - job.submit)
-    sentence = f"Job {brief(job.job)}{owner}{where} asks for {_asks(job)}"
+    sentence = f"Job {brief(job.job)}{owner}{where}: {_asks(job)}"
     if job.p90 == answer.now:
-        return f"{sentence} and starts at once."
-    sentence += f" and was submitted {waited} ago. " if answer.now > job.submit else ". "
+        return f"{sentence}. It starts at once."
+    sentence += f", submitted {waited} ago. " if answer.now > job.submit else ". "
     if answer.bounds and job.planned is not None:
         return (
             f"{sentence}Latest start: in {_ahead(answer, job.planned)}, at"
             f" {_at(answer, job.planned)}, if no later job overtakes it."
         )
     if answer.bounds and answer.unlimited:
-        return sentence + f"Latest start: unknown, because {_unlimited(answer)} no known time limit."
+        return (
+            sentence + f"Latest start: unknown, because {_unlimited(answer)} no known time limit."
+        )
     if job.p50 is None:
         return sentence + "Forecast start: after the end of the simulated scenarios."
     sentence += f"Forecast start: in {_ahead(answer, job.p50)}, at {_at(answer, job.p50)}"
     if job.p10 is not None and job.p90 is not None:
-        sentence += (
-            f" (80 % interval {_ahead(answer, job.p10)} to {_ahead(answer, job.p90)})"
-        )
+        sentence += f" (80 % interval {_ahead(answer, job.p10)} to {_ahead(answer, job.p90)})"
     if job.chance is not None and answer.by is not None:
         sentence += f". Probability of a start by {clock(answer.by, answer.epoch)}:"
         sentence += f" {percent(job.chance)}"

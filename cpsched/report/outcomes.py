@@ -152,9 +152,7 @@ def _load(values: Mapping[str, Value]) -> Load:
 
 def _load_text(load: Load, runs: Sequence[Mapping[str, Value]]) -> str:
     """Return the offered load of each resource, with the utilization by runs."""
-    return ", ".join(
-        f"{kind} {_percent(share)}{_used(runs, kind)}" for kind, share in load.items()
-    )
+    return ", ".join(f"{kind} {_percent(share)}{_used(runs, kind)}" for kind, share in load.items())
 
 
 def _used(runs: Sequence[Mapping[str, Value]], kind: str) -> str:

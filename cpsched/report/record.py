@@ -50,8 +50,8 @@ def validation_lines(table: ResultsTable, case: str) -> Iterator[str]:
             yield "No recorded start times in the log: the baseline cannot be validated."
         return
     grade = row["grade"]
-    name = "the baseline" if table.study.by_group else escaped(table.name(run_of(row)))
-    yield f"Agreement of {name} with recorded waits: {grade}. {_waits(row)}.{_MEANINGS[grade]}"
+    name = "baseline" if table.study.by_group else escaped(table.name(run_of(row)))
+    yield f"Agreement with recorded waits, {name}: {grade}. {_waits(row)}.{_MEANINGS[grade]}"
     poor = [
         f"{row['kind']} {row['group']}"
         for row in table.record

@@ -36,20 +36,20 @@ OBJECTIVES = ("priority", "priority-cores")
 @dataclass(kw_only=True, eq=False)
 class Ipsched(WindowDispatcher):
     """
-    Integer programming: which jobs of a window start, and on how few nodes.
+    Integer programming over a window of jobs: selects jobs to start on few nodes.
 
     Parameters
     ----------
     order, window, interval, limit
         As for :class:`~cpsched.papers.window.WindowDispatcher`.
     objective
-        ``priority``: ``sum P_j (s_j - c_j)``; ``priority-cores``: ``sum P_j R_j (s_j - c_j)``.
+        ``priority``: ``sum P_j (s_j - c_j)``. ``priority-cores``: ``sum P_j R_j (s_j - c_j)``.
     """
 
     name = "ipsched"
     family = "co-allocation, Soner and Ozturan 2012"
-    good_for = "jobs for cores and jobs for GPUs side by side, as in its paper"
-    goes_wrong_when = "slowdowns matter: it ranks by the wait alone and lets nothing short pass"
+    good_for = "mixtures of CPU jobs and GPU jobs, as in its paper"
+    goes_wrong_when = "slowdown matters: it ranks by wait alone, and short jobs do not overtake"
     allocates = "best-fit"
 
     objective: str = "priority"

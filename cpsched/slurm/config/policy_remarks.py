@@ -74,9 +74,9 @@ def _unknown(policy: SlurmPolicy, system: System, workload: Workload) -> Iterato
     ]
     if parts:
         yield (
-            f"Not in the policy or system file: {'; '.join(parts)}."
-            " Their jobs have no shares and no limits of their own. Is this the log of another"
-            " site?"
+            f"Not in the policy or system file: {', '.join(parts)}."
+            " Their jobs have no shares and no limits of their own. Check that the log is of this"
+            " site."
         )
 
 
