@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpsched.cli.output import counted, escaped
-from cpsched.util.words import amount, brief, memory
+from cpsched.util.words import amount, brief
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -93,7 +93,7 @@ def _other_versions(folder: Path) -> Iterator[str]:
     installed = versions()
     for name, version in about(folder)["versions"].items():
         if installed.get(name) != version:
-            yield f"{name} {installed.get(name, 'missing')} is installed, the bench was run with {version}"
+            yield f"{name} is {installed.get(name, 'missing')}, the bench was run with {version}"
 
 
 def _paths(folder: Path) -> dict[str, dict[tuple[str, ...], Path]]:

@@ -48,21 +48,20 @@ def make_allocator(spec: str) -> Allocator:
 
 class Allocator:
     """
-    Puts units on nodes.
+    Base class of allocators: places the tasks of a job on nodes.
 
     Attributes
     ----------
     name
-        As registered.
+        Its registered name.
     policy
-        The number of its order of nodes in the native core.
+        Number of its order of nodes in the native core.
     looks_at_jobs
-        Whether that order depends on other jobs, so that it must be told of them at every pass.
+        Whether that order depends on other jobs, which it then receives at every pass.
     memory
-        What the native passes that place jobs with it remember between decisions: a cache, and no
-        state.
+        Cache of the native passes between decisions. It is no state.
     capacity, levels
-        What each node has, shape ``(N, R)``, and its group at each level of the topology, shape
+        Capacity of each node, shape ``(N, R)``, and its group at each level of the topology, shape
         ``(L, N)``.
     """
 
@@ -82,7 +81,7 @@ class Allocator:
         Raises
         ------
         DispatchError
-            If its class does not say in which order nodes are taken.
+            If its class does not define an order of nodes.
         """
         if not isinstance(getattr(self, "policy", None), int | np.integer):
             raise DispatchError(
@@ -96,11 +95,11 @@ class Allocator:
 
     def look_at(self, view: View) -> _core.PassMemory:
         """
-        Point the native passes to a view; return what they are called on.
+        Set the view of the native passes, and return the arguments of their calls.
 
-        It forgets what does not hold any more, if the view has another job store than the last
-        one, if the queue has been reordered or if other nodes are eligible. A store's columns that
-        are set at submit, and the masks of eligible nodes, must not be changed in place.
+        Cached results are dropped if the view has another job store than the last one, if the queue
+        has been reordered, or if other nodes are eligible. Columns of the store that are set at
+        submit, and the masks of eligible nodes, must not be changed in place.
         """
         store = view.waiting.store
         self.memory.look_at(
@@ -116,18 +115,18 @@ class Allocator:
         changed: Mapping[int, int] = MappingProxyType({}),
     ) -> Allocation | None:
         """
-        Place one job.
+        Return the allocation of one job.
 
         Parameters
         ----------
         view
-            Supplies the job store and the eligible nodes.
+            Has the job store and the eligible nodes.
         row
-            The job's row in the store; it may wait or run.
+            The job's row in the store. It may wait or run.
         free
-            What each node has to give, shape ``(N, R)``; not changed.
+            Free capacity of each node, shape ``(N, R)``. It is not changed.
         changed
-            Values that count instead of the job's own, by column of
+            Values that replace the job's own, by column of
             :mod:`cpsched.model.columns`.
 
         Returns
@@ -143,7 +142,7 @@ class Allocator:
         return None if takes is None else self.allocation(view, row, takes)
 
     def allocation(self, view: View, row: int, takes: IntArray) -> Allocation:
-        """Return the allocation of a job that puts ``takes[n]`` units on node n."""
+        """Return the allocation of a job with ``takes[n]`` tasks on node n."""
         store = view.waiting.store
         shape = store.shapes[store.columns[row, c.SHAPE]]
         node = np.flatnonzero(takes).astype(np.int64)
@@ -157,19 +156,19 @@ class Allocator:
 
     def planned(self, view: View, row: int, nodes: IntArray, units: IntArray) -> Allocation | None:
         """
-        Return the allocation of a job according to a plan; None if the plan violates its request.
+        Return the allocation of a job according to a plan, or None if its request is violated.
 
-        Whether there is room for it is not checked.
+        Free capacity is not checked.
 
         Parameters
         ----------
         nodes, units
-            Of a :class:`~cpsched.model.decision.PlannedStarts`.
+            As in a :class:`~cpsched.model.decision.PlannedStarts`.
 
         Raises
         ------
         DispatchError
-            If these are not nodes of the machine, or the units are not the job's number.
+            If the system lacks these nodes, or the number of tasks is not the job's.
         """
         columns = view.waiting.store.columns
         # Dispatchers of others may name them in lists.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.forecast.replay import OURS, TRIVIAL
+from cpsched.forecast.replay import TRIVIAL
 from cpsched.forecast.scores import ALPHA, crps, interval_score, ratio_interval
 from cpsched.util.terminal import table_text
 from cpsched.util.words import counted, duration, percent
@@ -185,10 +185,10 @@ def _sentences(
         replay.early
     )
     yield from wrap(
-        f"{replay.waited:,} of {counted(replay.considered, 'job')} had to wait, and a sample of them"
-        f" was forecast at submit.{' Excluded: ' + ' and '.join(left) + '.' if left else ''} Lower"
-        " scores are better. Ratios are to the best simple baseline, with 95 % intervals over blocks"
-        " of neighbouring forecasts.",
+        f"{replay.waited:,} of {counted(replay.considered, 'job')} had to wait, and a sample of"
+        f" them was forecast at submit.{' Excluded: ' + ' and '.join(left) + '.' if left else ''}"
+        " Lower scores are better. Ratios are to the best simple baseline, with 95 % intervals over"
+        " blocks of neighbouring forecasts.",
         width,
     )
     yield from (line for name, how in TRIVIAL.items() for line in wrap(f"'{name}': {how}.", width))

@@ -187,8 +187,8 @@ def _basis(answer: QueueForecast) -> str:
 def _base(answer: QueueForecast) -> str:
     if answer.bounds:
         return (
-            f"Latest starts under {answer.dispatcher}, if every job uses its whole requested time and"
-            " no new jobs arrive. No job is known to have ended, so there are no probabilities."
+            f"Latest starts under {answer.dispatcher}, if every job uses its whole requested time"
+            " and no new jobs arrive. No job is known to have ended, so there are no probabilities."
         )
     judged = (
         f"calibrated on {answer.judged:,} earlier forecasts"

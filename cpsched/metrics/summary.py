@@ -41,15 +41,15 @@ _OF_JOBS = ("submit", "wait", "response", "runtime", "width", "user", "size")
 
 def summarize(schedule: Schedule) -> dict[str, Any]:
     """
-    Return a schedule's numbers as plain JSON types, in a fixed order.
+    Return the metrics of a schedule as plain JSON types, in a fixed order.
 
-    Times are seconds (``_s`` in the name), shares lie within [0, 1], and None stands where there
-    is nothing to measure. ``docs/background/metrics.md`` explains every key.
+    Times are in seconds (``_s`` in the name), shares are in [0, 1], and None means that there is
+    nothing to measure. ``docs/background/metrics.md`` defines every key.
 
-    Jobs that completed or timed out enter the per-job measures; their runtime is the nominal one
-    (:class:`~cpsched.metrics.nominal.Nominal`). Each measure comes for all of them, for short,
-    medium and long ones, and for those submitted in the steady window; waits also by size and by
-    user.
+    Metrics of jobs include the jobs that completed or timed out. Their runtime is the nominal one
+    (:class:`~cpsched.metrics.nominal.Nominal`). Each metric has values for all jobs, for short,
+    medium and long jobs, and for those submitted in the steady window. Waits have values by size
+    and by user as well.
     """
     window, steady = busy_window(schedule), steady_window(schedule)
     summary: dict[str, Any] = {}

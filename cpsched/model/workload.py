@@ -166,79 +166,77 @@ def _time(neutral: int | None = MISSING, least: int = -MAX_TIME, *, later: bool 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Workload:
     """
-    Jobs as columns; J jobs, R resource kinds.
+    Jobs as columns: J jobs, R resource types.
 
     Attributes
     ----------
     title
-        What the workload is called in tables, usually the file's stem.
+        Name of the workload in tables, usually the stem of the file.
     epoch
-        Unix time of second 0, or None where the log does not say.
+        Unix time of second 0, or None if the log does not have it.
     resources
-        Names of the R resource kinds, as in ``request``; memory is in KB, the rest are counts.
+        Names of the R resource types, as in ``request``. Memory is in KB, the others are counts.
     layout
-        ``units``: units, request and node bounds say how the job lies on nodes. ``processors``:
-        the log only counts processors (SWF); a system's mapping turns them into units.
+        ``units``: tasks, request and node bounds define the placement. ``processors``: the log only
+        counts processors (SWF), and the mapping onto a system makes tasks of them.
     job_id
         As in the log, shape ``(J,)``.
     submit
         Seconds since ``epoch``, non-decreasing.
     requested_time
-        The user's limit in seconds; ``MISSING`` where the log has none and no system has filled
-        it in yet.
+        The user's limit in seconds. ``MISSING`` if the log has none and no system has set it yet.
     requested_time_assumed
-        True where ``requested_time`` is a queue's or system's default, not the user's.
+        True where ``requested_time`` is a default of the queue or system.
     units, request
-        Number of identical units ``(J,)`` and what one needs ``(J, R)``. Units may share a node,
-        a unit never spans nodes.
+        Number of identical tasks ``(J,)`` and the request of one task ``(J, R)``. Tasks may share a
+        node, and a task is on one node.
     per_node, per_node_max
-        What the job needs besides on every node it touches, and the most it can use, ``(J, R)``.
+        Additional request on every node of the job, and its largest useful amount, ``(J, R)``.
     nodes_min, nodes_max
-        Bounds on the number of nodes touched.
+        Bounds on the number of nodes.
     split, contiguous, exclusive
-        :class:`~cpsched.util.types.Split`; consecutive nodes only; nobody else on its nodes.
+        :class:`~cpsched.util.types.Split`, whether the nodes must be consecutive, and whether no
+        other job may use them.
     segment
-        Nodes in one segment of the job: each segment lies inside one group of the topology's lowest
-        level, and the job's nodes are a multiple of it. 0: no segments.
+        Nodes in one segment of the job. Each segment is inside one group of the topology's lowest
+        level, and the number of nodes is a multiple of it. 0: no segments.
     max_switches, switch_wait
-        Most groups of the topology's lowest level that the job may touch, 0 for any number, and for
-        how many seconds from when it may first start that counts, ``MISSING`` for as long as it
-        waits (Slurm's ``--switches=N@time``).
+        Largest number of groups of the topology's lowest level, 0 for any. And the seconds for
+        which this applies from when the job may first start, ``MISSING`` for as long as it waits
+        (Slurm's ``--switches=N@time``).
     constraint, queue, partition, user, name, group
-        Strings as :class:`Labels`. A job that may run in several queues has them all, with commas
-        between.
+        Strings as :class:`Labels`. A job for several queues names them all, separated by commas.
     qos, reservation, licenses, array
-        Labels of Slurm's: quality of service; the reservation the job runs in; the licences it
-        holds (``matlab:2,ansys``); the array that it is a task of.
+        Labels of Slurm: quality of service, reservation, licences (``matlab:2,ansys``), and the
+        array of which the job is a task.
     array_limit, nice
-        Most tasks of its array that may run at once, 0 for any number; and what the user takes off
-        the job's priority.
+        Largest number of running tasks of its array, 0 for any, and the nice value that lowers its
+        priority.
     job_type, units_min, units_max
-        :class:`~cpsched.util.types.JobType`: who may change the number of units, and within which
-        bounds; ``units`` is what the user would choose, and what runtime and requested time are of.
+        :class:`~cpsched.util.types.JobType` and the bounds of the number of tasks. ``units`` is the
+        user's choice, to which runtime and requested time refer.
     serial, resize_cost
-        Millionths of the job's work that its units cannot share (Amdahl; 0: linear speedup), and
-        the seconds without progress after each change of size.
+        Serial share of the job's work in millionths (Amdahl, 0: linear speedup), and the seconds
+        without progress after each change of size.
     evolve_after, evolve_to
-        Seconds of its runtime after which an evolving job asks for so many units; 0: for none.
+        Seconds of runtime after which an evolving job asks for so many tasks. 0: never.
     urgent, deadline, begin
-        To be started at once; when it should have ended; not before this second. ``MISSING``:
-        none.
+        Whether the job should start at once, the second by which it should end, and the second
+        before which it may not start. ``MISSING``: none.
     restartable, checkpoint, restart_cost
-        Whether the job may be taken off its nodes and started again; after every how many seconds
-        of its run it saves what it has done, 0: never, so that it begins anew; and the seconds that
-        each start but the first takes longer.
+        Whether the job may be taken off its nodes and started again. Seconds of runtime between
+        its checkpoints, 0: it begins anew. Seconds that each start but the first adds.
     cancel
-        Second at which the job is cancelled, ``MISSING``: never.
+        The second at which the job is cancelled, ``MISSING``: never.
     dependency, dependency_type
-        Row of the job that this one waits for, or -1; and for what
-        (:class:`~cpsched.util.types.DependencyType`).
+        Row of the job on which this one depends, or -1, and the
+        :class:`~cpsched.util.types.DependencyType`.
     runtime, status, recorded_start
-        What really happened: seconds, :class:`~cpsched.util.types.Status`, second or ``MISSING``.
+        Recorded runtime in seconds, :class:`~cpsched.util.types.Status`, and start or ``MISSING``.
     header
         The log's own metadata, in file order.
     set_aside
-        Rows of the log that are no jobs here, by reason. Every summary shows them.
+        Numbers of excluded rows of the log by reason. Every summary shows them.
     """
 
     title: str
@@ -313,25 +311,25 @@ class Workload:
         **columns: Any,
     ) -> Self:
         """
-        Build a workload from columns in any order; rows are sorted by submit, then by job id.
+        Build a workload from columns in any order. Rows are sorted by submit, then by job id.
 
-        Numbers in ids count as numbers: ``7[2]`` comes before ``7[10]`` and ``12``.
+        Numbers in ids are compared as numbers: ``7[2]`` comes before ``7[10]`` and ``12``.
 
         Parameters
         ----------
         job_id, submit, runtime, units, request
-            The columns no workload can be without; ``request`` has shape ``(J, R)``.
+            The required columns. ``request`` has shape ``(J, R)``.
         resources
-            Names of the R resource kinds.
+            Names of the R resource types.
         columns
-            Any other column of the class. :class:`Labels` columns may be given as lists of
-            strings; what is left out gets its neutral value (requested time ``MISSING``).
+            Any other columns of the class. :class:`Labels` columns may be lists of strings. Missing
+            columns get their neutral value (requested time ``MISSING``).
 
         Raises
         ------
         ValueError
-            If columns differ in length, an unknown column is named, or a value is impossible
-            (a time or amount below zero, no units, ``nodes_min`` above ``nodes_max``).
+            If columns differ in length, a column is unknown, or a value is impossible (a negative
+            time or amount, no tasks, ``nodes_min`` above ``nodes_max``).
         """
         num_jobs = len(job_id)
         unknown = sorted(set(columns) - set(COLUMNS))
@@ -382,18 +380,18 @@ class Workload:
         return len(self.submit)
 
     def let_go(self, first: int = 0, end: int | None = None) -> None:
-        """Take the columns of jobs ``[first, end)`` out of memory where they lie in files."""
+        """Release memory of the jobs ``[first, end)`` in columns that are in files."""
         for name in COLUMNS:
             value = getattr(self, name)
             let_go(value.codes if isinstance(value, Labels) else value, first, end or len(self))
 
     def between(self, first: int, end: int) -> Self:
-        """Return jobs ``[first, end)``, to look at; their dependencies and labels stay as here."""
+        """Return jobs ``[first, end)`` for reading. Dependencies and labels stay as here."""
         rows = slice(first, end)
         return replace(self, **{name: _part(getattr(self, name), rows) for name in COLUMNS})
 
     def take(self, rows: IntArray) -> Self:
-        """Return the workload of the given rows (in that order); dependencies follow their rows."""
+        """Return the workload of the given rows in that order. Dependencies follow their rows."""
         rows = np.asarray(rows, dtype=np.int64)
         new = taken({name: getattr(self, name) for name in COLUMNS}, rows)
         if not is_constant(new["dependency"]):
@@ -419,7 +417,7 @@ class Workload:
         return self if len(rows) == self.num_jobs else self.take(rows)
 
     def with_columns(self, **columns: Any) -> Self:
-        """Return a copy with some fields replaced; shapes and values are checked again."""
+        """Return a copy with some fields replaced. Shapes and values are checked again."""
         new = replace(self, **columns)
         new._check()
         new.check_order()
@@ -433,11 +431,11 @@ class Workload:
         -------
         pandas.DataFrame
             The columns of this class. ``submit``, ``begin``, ``deadline``, ``cancel`` and
-            ``recorded_start`` are timestamps (UTC); if the log does not say when its second 0 was,
-            they are time deltas since then. Every other time is a number of seconds. Amounts have a
-            column for each resource (``request.core``: cores of one unit; ``request.mem``: KB of
-            one unit). ``dependency`` is the id of the job waited for. What a log does not say, or
-            does not limit, is missing (NaN, NaT or None).
+            ``recorded_start`` are timestamps (UTC), or time deltas since second 0 if the log does
+            not have its date. All other times are seconds. Amounts have a column for each resource
+            (``request.core``: cores of one task, ``request.mem``: KB of one task). ``dependency``
+            is the id of the job on which this one depends. Values that the log does not have or
+            does not limit are missing (NaN, NaT or None).
 
         Raises
         ------
@@ -476,7 +474,7 @@ class Workload:
         Raises
         ------
         ValueError
-            If one does; names the job.
+            If one does. The message names the job.
         """
         back = np.flatnonzero(np.diff(self.submit) < 0)
         if len(back):
@@ -487,7 +485,7 @@ class Workload:
             )
 
     def is_neutral(self, name: str) -> bool:
-        """Whether a column asks for nothing special: a workload built without it has the same."""
+        """Return whether a column has only its neutral value."""
         value = getattr(self, name)
         if isinstance(value, Labels):
             return bool((value.codes == -1).all())
@@ -495,7 +493,7 @@ class Workload:
         return neutral is not None and bool((value == neutral).all())
 
     def digest(self) -> str:
-        """Return the SHA-256 of all columns (hex), the workload's identity in run directories."""
+        """Return the SHA-256 (hex) of all columns, the identity of the workload in run folders."""
         sha = hashlib.sha256()
         sha.update(repr((self.epoch, self.resources, self.layout, self.set_aside)).encode())
         for name, column in COLUMNS.items():

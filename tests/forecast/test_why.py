@@ -275,8 +275,7 @@ def test_not_asked_since_it_came():
     assert (about.state, about.waiting, about.next_decision) == (JobState.WAITING, None, 10)
     assert about.summary == (
         "job B does not start at 0 s: the dispatcher has not been called since the job was"
-        " submitted; it is"
-        " at 10 s, at the earliest"
+        " submitted (next: 10 s at the earliest)"
     )
 
 

@@ -319,7 +319,7 @@ def _changes(
     caption = (
         f"Change of the mean wait of each group of jobs against {base_name(table, run)}, with 95 %"
         " intervals where available. Grey: not significant. Of many groups, those with the largest"
-        " total change are drawn."
+        " total change are shown."
     )
     worst = max(shown, key=lambda row: row.difference or 0, default=None)
     alt = "" if worst is None else (

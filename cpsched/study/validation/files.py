@@ -92,8 +92,8 @@ def statement(validation: Validation, repeats: Sequence[WaitErrors] = ()) -> Ite
     errors = validation.overall
     grade = errors.grade
     yield (
-        f"Agreement with recorded waits: {grade}. Mean wait: simulated {duration(errors.simulated)},"
-        f" recorded {duration(errors.recorded)} ({_share(errors)})."
+        f"Agreement with recorded waits: {grade}. Mean wait: simulated"
+        f" {duration(errors.simulated)}, recorded {duration(errors.recorded)} ({_share(errors)})."
     )
     if errors.missing:
         yield (
@@ -176,4 +176,5 @@ def _warnings(validation: Validation) -> Iterator[str]:
             f" {duration(errors.recorded)}. What-ifs do not hold for them."
         )
     if len(off) > _MOST_WARNED:
-        yield f"Poor agreement also for {counted(len(off) - _MOST_WARNED, 'more group')}, see validation.json."
+        more = counted(len(off) - _MOST_WARNED, "more group")
+        yield f"Poor agreement also for {more}, see validation.json."
