@@ -38,7 +38,7 @@ class Split(IntEnum):
 
 
 class Status(IntEnum):
-    """How the log says a job ended."""
+    """Recorded status of a job at its end."""
 
     UNKNOWN = -1
     FAILED = 0
