@@ -50,14 +50,14 @@ class GbmModel:
 
 class Gbm(Learned):
     """
-    Base of predictors by gradient boosted trees.
+    Base class of predictors by gradient-boosted trees.
 
     Parameters
     ----------
     model, frozen, refit, start, window, prefix, limit
         As for :class:`~predictors.learned.Learned`.
     trees
-        Trees of each regressor.
+        Number of trees of each regressor.
     """
 
     def __init__(

@@ -47,24 +47,24 @@ class Better(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Metric:
     """
-    A metric of a run, or one for each resource type or the like (``*`` in its name).
+    A metric of a run, or a family with one for each resource type (``*`` in its name).
 
     Attributes
     ----------
     name
-        In tables and files; ends in the unit of times (``wait_mean_s``).
+        Name in tables and files. The names of times end in their unit (``wait_mean_s``).
     title
-        For people.
+        Title for people.
     path
-        The keys to it in ``metrics.json``.
+        Keys of its value in ``metrics.json``.
     definition
-        What it is, in one line.
+        Definition in one line.
     unit
-        ``s``, ``share`` (within [0, 1]), ``jobs``, ...; empty for a plain number.
+        ``s``, ``share`` (within [0, 1]), ``jobs``, ... Empty for a plain number.
     better
-        Which values are better; None where that cannot be said.
+        Whether lower or higher values are better. None if neither.
     section
-        The table that has it.
+        Table of the metric.
     """
 
     name: str

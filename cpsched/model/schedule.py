@@ -46,7 +46,7 @@ class JobOutcome(IntEnum):
 
 
 class Leaving(IntEnum):
-    """Why a job left some nodes."""
+    """Reason why a job left some nodes."""
 
     END = 0
     """It ended there, or still runs."""
@@ -61,10 +61,10 @@ class Leaving(IntEnum):
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Segments:
     """
-    The nodes held by each job over time, merged into runs; M segments, R resource kinds.
+    Nodes allocated to each job over time, as contiguous ranges: M segments, R resource types.
 
-    A job that is started once and never resized has the same ``start`` and ``end`` in all its
-    segments; what it held in starts that were cut short comes before.
+    All segments of a job that is started once and never resized have the same ``start`` and
+    ``end``. Segments of starts that were cut short come first.
 
     Attributes
     ----------
@@ -75,11 +75,11 @@ class Segments:
     node, count
         Node indices ``[node, node + count)``.
     units
-        Units on each of these nodes.
+        Number of tasks on each of these nodes.
     amount
-        What is taken of each of these nodes, shape ``(M, R)``.
+        Allocated amounts on each of these nodes, shape ``(M, R)``.
     leaving
-        :class:`Leaving` codes: why the job left these nodes.
+        :class:`Leaving` codes.
     """
 
     job: IntArray

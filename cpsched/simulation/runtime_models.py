@@ -24,10 +24,10 @@ Parts: TypeAlias = int | Fraction
 
 class RuntimeModel(Protocol):
     """
-    Turns the log's true runtimes into work, and gives its speed.
+    Base class of runtime models: recorded runtimes become work, done at a speed.
 
-    Registered under ``cpsched.runtime_models``; only the simulator calls it. ``job`` is a handle.
-    It does not change after ``reset``, so a simulation can continue from a checkpoint.
+    Registered under ``cpsched.runtime_models``. Only the simulator calls it. ``job`` is a handle.
+    It does not change after ``reset``, so that a simulation can continue from a checkpoint.
     """
 
     def reset(self, arrivals: JobStream, seed: int) -> None:

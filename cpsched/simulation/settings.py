@@ -11,7 +11,7 @@ SPECIFICATIONS = {"runtime_model": "runtime_models", "outages": "outages"}
 
 
 class Overrun(StrEnum):
-    """What happens to a job that reaches its requested time."""
+    """Treatment of a job that reaches its requested time."""
 
     KILL = "kill"
     """It ends there."""

@@ -41,20 +41,20 @@ NODES_PER_NODE = 100
 @dataclass(kw_only=True, eq=False)
 class Auctioneer(WindowDispatcher):
     """
-    Jobs of a window bid for nodes that are free now; an integer program selects the winners.
+    Base class of auctions: jobs bid for free nodes, and an integer program selects winners.
 
     Parameters
     ----------
     order, interval, limit
         As for :class:`~cpsched.papers.window.WindowDispatcher`.
     window
-        How many jobs may bid, first by priority of those that may fit now.
+        Number of jobs that may bid, by priority among those that may fit now.
     bids_per_job, bids
-        The most bids of one job, and of all jobs together.
+        Largest number of bids of one job, and of all jobs.
 
     Notes
     -----
-    If the limit passes before the proof, the best selection found wins; the window stays as it is.
+    If the limit passes before the proof, the best selection wins. The window stays as it is.
     """
 
     allocates = "pack"
