@@ -138,17 +138,18 @@ def _groups(validation: Validation) -> str:
             rows.append((kind, name, errors))
 
     headers = [
-        *("kind", "group", "jobs", "recorded mean wait", "simulated mean wait", "median error"),
-        *("p90 error", "within 1 min", "within 10 min", "within 1 h", "rank correlation"),
+        *("group", "jobs", "recorded\nmean wait", "simulated\nmean wait", "median\nerror"),
+        *("p90\nerror", "within\n10 min", "rank\ncorr."),
     ]
     times = ("recorded", "simulated", "median_error", "p90_error")
     cells = [
         [
-            *(kind, escaped(name), f"{errors.jobs:,}"),
+            "all jobs" if kind == "all" else f"{kind} {escaped(name)}",
+            f"{errors.jobs:,}",
             *(duration(round(getattr(errors, time))) for time in times),
-            *(percent(share, 1) for share in errors.within),
+            percent(errors.within[1], 1),
             "-" if errors.rank is None else f"{errors.rank:.2f}",
         ]
         for kind, name, errors in rows
     ]
-    return table_text(headers, cells, width=width(), names=2)
+    return table_text(headers, cells, width=width())

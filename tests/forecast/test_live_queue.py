@@ -61,7 +61,7 @@ def test_jobs_wait_for_the_one_that_runs(slurm):
         assert "80 %" not in shown
         assert "10 %" not in shown
         assert "Latest starts under" in shown
-    assert "at the latest" in forecast_text(single, 100)
+    assert "Latest start: in" in forecast_text(single, 100)
     assert "most" in forecast_text(answer, 100)
 
 

@@ -103,7 +103,7 @@ def test_a_shorter_or_smaller_job_starts_earlier():
     assert "Job 2 of c: 2 tasks" in shown
     # Nothing has ended yet.
     assert answer.bounds
-    assert "at the latest" in shown
+    assert "Latest start: in" in shown
     assert "Latest starts under easy" in shown
     assert max(len(line) for line in shown.splitlines()) <= 100
 
@@ -171,7 +171,7 @@ def test_a_job_without_a_known_limit_gets_no_date_a_year_ahead():
     assert answer.jobs[0].limit == "unknown"
     shown = " ".join(text(answer, 100).split())
     assert "4 tasks, no time limit known" in shown
-    assert "latest start is unknown: 2 running or waiting jobs have no known time limit" in shown
+    assert "Latest start: unknown, because 2 running or waiting jobs have no known time limit" in shown
     assert "365 d" not in shown
 
 

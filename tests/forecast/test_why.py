@@ -130,7 +130,7 @@ def test_easy_keeps_the_heads_reservation():
     assert (ids(head.waiting.waits_for), head.waiting.could_start) == (["C", "A"], 10)
     backfilled = ask(workload, four, "C", 3)
     assert backfilled.state is JobState.STARTS
-    assert "planned for second 10: this one is expected to end by then, at 9" in backfilled.reason
+    assert "planned for second 10. This one is expected to end by then, at 9" in backfilled.reason
     assert ask(workload, four, "A", 0).reason == "it is first in the queue, and it fits"
     # Nothing is decided between 4 and 9, so at 8 the answer is that of 4.
     assert ask(workload, four, "D", 8).summary == about.summary
@@ -162,7 +162,7 @@ def test_a_gpu_is_short():
     shown = text(about)
     assert "gpu 2 1 1 2 1" in " ".join(shown.split())
     assert "fits now    1 of 2 tasks (1 short): 1 task on n3" in shown
-    assert "waits for   job A (1 unit), from 0 s to 20 s as expected, on n2" in shown
+    assert "waits for   job A (1 task), from 0 s to 20 s as expected, on n2" in shown
 
 
 def test_others_start_instead():
