@@ -4,7 +4,7 @@ cpsched: an HPC batch scheduling simulator.
 It replays a job log under other dispatchers, from backfilling to constraint programming, and
 reports who waits less, who waits longer, and how certain that is. All public names can be imported
 from here: ``cpsched.simulate(log, "eurora")``. All other modules are private and may change
-(``docs/guides/embedding.md``).
+(``docs/guides/embed.md``).
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ class Lookahead(Dispatcher):
     ----------
     aging
         Ageing threshold, seconds. Beyond it a wait costs with its fourth power, see
-        ``docs/background/wsept.md``.
+        ``docs/background/list-plans.md``.
     arrivals
         Number of last arrivals that are planned once more, after the waiting jobs. They stand for
         jobs to come.

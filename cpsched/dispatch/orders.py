@@ -282,7 +282,7 @@ class Wsept(Priority):
     ----------
     aging
         Ageing threshold, seconds. Beyond it a wait costs with its fourth power, see
-        ``docs/background/wsept.md``.
+        ``docs/background/list-plans.md``.
     width_exponent
         Exponent of the share of the system in the resource use. 1: a job uses its share times its
         runtime (Smith's rule). Lower values favour wide jobs, and 0 ignores the width.

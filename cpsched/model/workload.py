@@ -166,77 +166,79 @@ def _time(neutral: int | None = MISSING, least: int = -MAX_TIME, *, later: bool 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Workload:
     """
-    Jobs as columns: J jobs, R resource types.
+    Jobs as columns; J jobs, R resource kinds.
 
     Attributes
     ----------
     title
-        Name of the workload in tables, usually the stem of the file.
+        What the workload is called in tables, usually the file's stem.
     epoch
-        Unix time of second 0, or None if the log does not have it.
+        Unix time of second 0, or None where the log does not say.
     resources
-        Names of the R resource types, as in ``request``. Memory is in KB, the others are counts.
+        Names of the R resource kinds, as in ``request``; memory is in KB, the rest are counts.
     layout
-        ``units``: tasks, request and node bounds define the placement. ``processors``: the log only
-        counts processors (SWF), and the mapping onto a system makes tasks of them.
+        ``units``: units, request and node bounds say how the job lies on nodes. ``processors``:
+        the log only counts processors (SWF); a system's mapping turns them into units.
     job_id
         As in the log, shape ``(J,)``.
     submit
         Seconds since ``epoch``, non-decreasing.
     requested_time
-        The user's limit in seconds. ``MISSING`` if the log has none and no system has set it yet.
+        The user's limit in seconds; ``MISSING`` where the log has none and no system has filled
+        it in yet.
     requested_time_assumed
-        True where ``requested_time`` is a default of the queue or system.
+        True where ``requested_time`` is a queue's or system's default, not the user's.
     units, request
-        Number of identical tasks ``(J,)`` and the request of one task ``(J, R)``. Tasks may share a
-        node, and a task is on one node.
+        Number of identical units ``(J,)`` and what one needs ``(J, R)``. Units may share a node,
+        a unit never spans nodes.
     per_node, per_node_max
-        Additional request on every node of the job, and its largest useful amount, ``(J, R)``.
+        What the job needs besides on every node it touches, and the most it can use, ``(J, R)``.
     nodes_min, nodes_max
-        Bounds on the number of nodes.
+        Bounds on the number of nodes touched.
     split, contiguous, exclusive
-        :class:`~cpsched.util.types.Split`, whether the nodes must be consecutive, and whether no
-        other job may use them.
+        :class:`~cpsched.util.types.Split`; consecutive nodes only; nobody else on its nodes.
     segment
-        Nodes in one segment of the job. Each segment is inside one group of the topology's lowest
-        level, and the number of nodes is a multiple of it. 0: no segments.
+        Nodes in one segment of the job: each segment lies inside one group of the topology's lowest
+        level, and the job's nodes are a multiple of it. 0: no segments.
     max_switches, switch_wait
-        Largest number of groups of the topology's lowest level, 0 for any. And the seconds for
-        which this applies from when the job may first start, ``MISSING`` for as long as it waits
-        (Slurm's ``--switches=N@time``).
+        Most groups of the topology's lowest level that the job may touch, 0 for any number, and for
+        how many seconds from when it may first start that counts, ``MISSING`` for as long as it
+        waits (Slurm's ``--switches=N@time``).
     constraint, queue, partition, user, name, group
-        Strings as :class:`Labels`. A job for several queues names them all, separated by commas.
+        Strings as :class:`Labels`. A job that may run in several queues has them all, with commas
+        between.
     qos, reservation, licenses, array
-        Labels of Slurm: quality of service, reservation, licences (``matlab:2,ansys``), and the
-        array of which the job is a task.
+        Labels of Slurm's: quality of service; the reservation the job runs in; the licences it
+        holds (``matlab:2,ansys``); the array that it is a task of.
     array_limit, nice
-        Largest number of running tasks of its array, 0 for any, and the nice value that lowers its
-        priority.
+        Most tasks of its array that may run at once, 0 for any number; and what the user takes off
+        the job's priority.
     job_type, units_min, units_max
-        :class:`~cpsched.util.types.JobType` and the bounds of the number of tasks. ``units`` is the
-        user's choice, to which runtime and requested time refer.
+        :class:`~cpsched.util.types.JobType`: who may change the number of units, and within which
+        bounds; ``units`` is what the user would choose, and what runtime and requested time are of.
     serial, resize_cost
-        Serial share of the job's work in millionths (Amdahl, 0: linear speedup), and the seconds
-        without progress after each change of size.
+        Millionths of the job's work that its units cannot share (Amdahl; 0: linear speedup), and
+        the seconds without progress after each change of size.
     evolve_after, evolve_to
-        Seconds of runtime after which an evolving job asks for so many tasks. 0: never.
+        Seconds of its runtime after which an evolving job asks for so many units; 0: for none.
     urgent, deadline, begin
-        Whether the job should start at once, the second by which it should end, and the second
-        before which it may not start. ``MISSING``: none.
+        To be started at once; when it should have ended; not before this second. ``MISSING``:
+        none.
     restartable, checkpoint, restart_cost
-        Whether the job may be taken off its nodes and started again. Seconds of runtime between
-        its checkpoints, 0: it begins anew. Seconds that each start but the first adds.
+        Whether the job may be taken off its nodes and started again; after every how many seconds
+        of its run it saves what it has done, 0: never, so that it begins anew; and the seconds that
+        each start but the first takes longer.
     cancel
-        The second at which the job is cancelled, ``MISSING``: never.
+        Second at which the job is cancelled, ``MISSING``: never.
     dependency, dependency_type
-        Row of the job on which this one depends, or -1, and the
-        :class:`~cpsched.util.types.DependencyType`.
+        Row of the job that this one waits for, or -1; and for what
+        (:class:`~cpsched.util.types.DependencyType`).
     runtime, status, recorded_start
-        Recorded runtime in seconds, :class:`~cpsched.util.types.Status`, and start or ``MISSING``.
+        What really happened: seconds, :class:`~cpsched.util.types.Status`, second or ``MISSING``.
     header
         The log's own metadata, in file order.
     set_aside
-        Numbers of excluded rows of the log by reason. Every summary shows them.
+        Rows of the log that are no jobs here, by reason. Every summary shows them.
     """
 
     title: str

@@ -1,7 +1,7 @@
 """
 Machines by name: the shipped ones, and any TOML file in the same format.
 
-The format is described in ``docs/reference/system-files.md``. Every key is checked; an unknown one
+The format is described in ``docs/reference/system-file.md``. Every key is checked; an unknown one
 is an error that names the file, the key and the closest known one. Other formats are registered by
 file name suffix under ``cpsched.system_files``; AccaSim's JSON is one of them.
 """
@@ -67,7 +67,7 @@ def parse(text: str, *, where: str = "system", name: str = "system") -> System:
     Parameters
     ----------
     text
-        TOML, in the format of ``docs/reference/system-files.md``.
+        TOML, in the format of ``docs/reference/system-file.md``.
     where
         The file, for messages.
     name

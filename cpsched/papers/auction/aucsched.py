@@ -67,7 +67,7 @@ class Aucsched1(LineAuctioneer):
     """
     Auction of contiguous nodes: selects the winning bids and their tasks per node (4.1-4.8).
 
-    ``docs/background/aucsched.md`` describes the program and its differences from the thesis.
+    ``docs/papers/co-allocation.md`` describes the program and its differences from the thesis.
     """
 
     name = "aucsched1"
@@ -88,7 +88,7 @@ class Aucsched2(LineAuctioneer):
     """
     Auction of contiguous nodes with fixed tasks in the bids (5.1-5.4), and GPU ranges.
 
-    ``docs/background/aucsched.md`` describes the program and its differences from the thesis.
+    ``docs/papers/co-allocation.md`` describes the program and its differences from the thesis.
     """
 
     name = "aucsched2"
@@ -103,7 +103,7 @@ class Aucsched3(Auctioneer):
     """
     Auction of nodes under few and low switches (6.1-6.7), and GPU ranges.
 
-    ``docs/background/aucsched.md`` describes the program and its differences from the thesis.
+    ``docs/papers/co-allocation.md`` describes the program and its differences from the thesis.
     """
 
     name = "aucsched3"
