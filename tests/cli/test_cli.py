@@ -495,10 +495,7 @@ def test_recorded_waits_are_printed_beside_simulated_ones(files, cpsched):
     recorded = LOG.replace("1 0 -1 4", "1 0 60 4").replace("2 1 -1 4", "2 1 180 4")
     (files / "log.swf").write_text(recorded)
     out = cpsched(*SIMULATE, "-d", "fifo")[1]
-    assert (
-        "recorded waits (from submit to first start): mean 2 min, longest 3 min\ncpsched"
-        in out
-    )
+    assert "recorded waits (from submit to first start): mean 2 min, longest 3 min\ncpsched" in out
 
 
 def test_one_is_not_many(files, cpsched):

@@ -171,7 +171,9 @@ def test_a_job_without_a_known_limit_gets_no_date_a_year_ahead():
     assert answer.jobs[0].limit == "unknown"
     shown = " ".join(text(answer, 100).split())
     assert "4 tasks, no time limit known" in shown
-    assert "Latest start: unknown, because 2 running or waiting jobs have no known time limit" in shown
+    assert (
+        "Latest start: unknown, because 2 running or waiting jobs have no known time limit" in shown
+    )
     assert "365 d" not in shown
 
 

@@ -34,8 +34,8 @@ def test_prints_tables(files, cpsched):
     assert (code, err) == (0, "")
     assert "log: 5 jobs" in out
     assert "excluded: 1 row of the log (never ran)" in out
-    assert "starts: as recorded" in out
-    assert "runtime 0: 1 job;" in out
+    assert "Starts: as recorded" in out
+    assert "Runtime 0: 1 job, " in out
     lines = [line.split() for line in out.splitlines()]
     # Predicted 100, 4, 4, 40 and 100 for 4, 4, 40, 40 and 0: errors 96, 0, 36, 0, 100 = 232 s.
     row = next(line for line in lines if line[:1] == ["user-history"] and len(line) > 4)

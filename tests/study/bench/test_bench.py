@@ -148,9 +148,9 @@ def contents(folder):
 def test_what_is_in_a_set(small, bench, cpsched):
     code, out, err = bench()
     assert (code, err) == (0, "")
-    assert "Set v2: 4 of 4 logs at hand" in out
+    assert "Set v2: 4 of 4 logs available" in out
     code, out, _ = cpsched("bench")
-    assert "Set v2: 3 of 4 logs at hand" in out
+    assert "Set v2: 3 of 4 logs available" in out
     assert "https://example.org/archive" in out
     content = json.loads(bench("--json")[1])
     assert [log["at_hand"] for log in content["logs"]] == [True] * 4
@@ -161,7 +161,7 @@ def test_a_bench_is_one_table_and_twice_the_same(bench, tmp_path):
     assert code == 0
     text = " ".join(out.split())
     assert "requested: requests" in text
-    assert "4 logs are too few to say who is ahead; 6 are needed." in text
+    assert "No winner is named: 4 logs, and a ranking needs 6." in text
     assert "runtimes known" in text
     assert "lower bound" in text
     assert "EASY with user-history" in text

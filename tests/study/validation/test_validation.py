@@ -177,15 +177,15 @@ def test_repeats_say_how_far_chance_goes(folder):
     # Examples are told of the run in which nothing was moved.
     assert checked.differences == checked_run(study(folder), folder, examples=3).differences
     sentences = list(statement(checked.validation, checked.repeats))
-    assert sentences[2].startswith("Chance: over 3 simulations, with submits moved by seconds, ")
-    assert not any(line.startswith("Chance") for line in statement(checked.validation))
+    assert sentences[2].startswith("Variation by chance: in 3 simulations with submits moved")
+    assert not any(line.startswith("Variation") for line in statement(checked.validation))
     # What seconds can do a what-if must exceed.
     far = replace(
         checked.repeats[0], simulated=checked.validation.overall.simulated + 7200, rank=0.0
     )
     far = replace(far, within=(0.0, 0.0, 0.0))
     sentences = list(statement(checked.validation, [far]))
-    assert "The verdict depends on these seconds: " in sentences[2]
+    assert "The grade varies: " in sentences[2]
     # Twice the standard deviation of the two means, and twice that where directions count alone.
     assert any("2 h 50 min" in line or "5 h 39 min" in line for line in sentences[2:])
 
