@@ -84,9 +84,9 @@ class Batsim(Dispatcher):
 
     name = "batsim"
     family = "schedulers of others"
-    good_for = "schedulers written for Batsim (pybatsim, batsched), unchanged"
+    good_for = "schedulers written for Batsim (pybatsim, batsched)"
     goes_wrong_when = (
-        "jobs ask for memory, GPUs or certain nodes, which its protocol cannot express"
+        "jobs ask for memory, GPUs or certain nodes, which the protocol cannot express"
     )
     acts_when_idle = True
     selects_sets = False

@@ -131,7 +131,7 @@ def _describe(logset: LogSet, places: list[Path], *, as_json: bool) -> None:
     for name, track in logset.tracks.items():
         echo(f"  {name:<14} {track.title}")
     echo("")
-    echo("Run it: cpsched bench --logs DIR --out FOLDER -d my_package:Mine")
+    echo("To run the set: cpsched bench --logs DIR --out FOLDER -d my_package:Mine")
 
 
 def _show(folder: Path, *, as_json: bool) -> None:

@@ -58,7 +58,7 @@ def _table(plan: Mapping[str, Any]) -> Iterator[str]:
         "starts now on": lambda job: compress(job["starts_now_on"]),
         "planned in": lambda job: until(job["planned_start"]),
         "Slurm expects in": lambda job: until(job["slurm_expects"]),
-        "reason to wait": lambda job: job["why"],
+        "reason": lambda job: job["why"],
     }
     if jobs:
         rows = [[escaped(text(job)) for text in columns.values()] for job in jobs]

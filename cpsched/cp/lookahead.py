@@ -61,8 +61,8 @@ class Lookahead(Dispatcher):
 
     name = "lookahead"
     family = "plans"
-    good_for = "known runtimes, where it has the lowest slowdowns"
-    goes_wrong_when = "runtimes are estimates, which it treats as exact, or queues are long"
+    good_for = "known runtimes: the lowest slowdowns of all dispatchers"
+    goes_wrong_when = "runtimes are estimates (it treats them as exact), or queues are long"
     allocator: Allocator
 
     def __init__(

@@ -53,11 +53,9 @@ class Easy(LearningDispatcher):
 
     name = "easy"
     family = "backfilling"
-    good_for = (
-        "a baseline, and low slowdowns for little computing with order=wsept,estimate=requested"
-    )
+    good_for = "a baseline, and with order=wsept,estimate=requested low slowdowns at low cost"
     goes_wrong_when = (
-        "short jobs matter and the order is fifo, or the longest wait matters and it is not"
+        "many jobs are short and the order is fifo (other orders make a few jobs wait longer)"
     )
 
     def __init__(
@@ -104,9 +102,9 @@ class Conservative(LearningDispatcher):
 
     name = "conservative"
     family = "backfilling"
-    good_for = "a short tail of waits, because every job has a reservation"
+    good_for = "short longest waits, as every job has a reservation"
     goes_wrong_when = (
-        "slowdown matters and runtimes are requested times, or thousands of jobs wait (slow)"
+        "slowdowns matter and only requested times are known, or thousands of jobs wait (slow)"
     )
 
     def __init__(

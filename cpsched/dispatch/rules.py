@@ -36,9 +36,9 @@ class Fifo(LearningDispatcher):
 
     name = "fifo"
     family = "lists"
-    good_for = "a reference without overtaking"
+    good_for = "a reference, in which no job overtakes another"
     goes_wrong_when = (
-        "a wide job is first in the queue: nodes idle until it fits, and all others wait"
+        "a large job is first in the queue: the cluster drains for it while all others wait"
     )
     order: ClassVar[type[Priority]] = orders.FifoOrder
 
@@ -69,7 +69,7 @@ class Sjf(Fifo):
     name = "sjf"
     good_for = "a reference, and short jobs with known runtimes"
     goes_wrong_when = (
-        "jobs are wide or long, or runtimes are requested times: nodes idle as under fifo"
+        "jobs are large or long, or only requested times are known (it drains the cluster as well)"
     )
     order = orders.SjfOrder
 
@@ -106,8 +106,8 @@ class Greedy(LearningDispatcher):
 
     name = "greedy"
     family = "lists"
-    good_for = "low mean waits for little computing, with order=slowdown"
-    goes_wrong_when = "jobs are wide: without reservations a few of them wait for weeks"
+    good_for = "low mean waits at low cost, with order=slowdown"
+    goes_wrong_when = "some jobs are wide: without reservations a few of them wait for weeks"
 
     def __init__(self, order: str = "expected-wait", allocator: str = "first-fit") -> None:
         self.priority = make_priority(order)

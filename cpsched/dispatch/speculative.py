@@ -51,8 +51,8 @@ class Speculative(Wrapper):
 
     name = "speculative"
     family = "around another dispatcher"
-    good_for = "restartable jobs of which many ask for hours and end within minutes"
-    goes_wrong_when = "restarts are expensive, or runtimes are known: tested jobs run twice"
+    good_for = "jobs may be restarted, and many that request hours end within minutes"
+    goes_wrong_when = "restarts are expensive, or runtimes are known (trial runs are repeated)"
     works_with = "restarts"
 
     def __init__(

@@ -78,10 +78,10 @@ def test_a_dispatcher_for_other_jobs_is_named(cpsched):
     """On a log of rigid jobs that cannot be restarted these do as those that they ask."""
     several = (*SIMULATE, "-d", "speculative:dispatcher=easy", "-d", "malleable")
     _, out, _ = cpsched(*several)
-    assert "No job of log may be restarted, and speculative:dispatcher=easy is for such" in out
-    assert "No job of log may change its size, and malleable is for such jobs" in out
+    assert "speculative:dispatcher=easy has no effect: log has no restartable jobs" in out
+    assert "malleable has no effect: log has no malleable jobs" in out
     _, out, _ = cpsched(*several, "--restarts", "share=1", "--malleable", "share=1")
-    assert "is for such" not in out
+    assert "has no effect" not in out
 
 
 def test_one_allocator_for_all_or_a_line_that_they_differ(files, cpsched):
@@ -191,7 +191,7 @@ def test_verify_fails_on_a_corrupted_schedule(files, cpsched):
     pq.write_table(pa.Table.from_pylist(rows), path)
     code, out, err = cpsched("verify", "run")
     assert code == 1
-    assert "failed, 1 error" in out
+    assert " problem" in out
     assert err == (
         "cpsched: files of 1 run are missing, changed, or not what follows from the schedule:"
         " jobs.parquet\n"
