@@ -43,7 +43,7 @@ def test_simulate_prints_a_table_and_what_was_left_out(files, cpsched):
     assert "Excluded: 1 row of the log (never ran)" in out
     assert "Rejected: 1 job that can never run on this system, 25 % of the jobs with 98 %" in out
     assert "  1 job, 98 % of the core time: needs 99 units of 1 core" in out
-    assert "(job 5)\n    To run them: compare the nodes" in out
+    assert "(job 5) To run them: compare the nodes" in " ".join(out.split())
     assert out.index("Rejected: ") < out.index("mean bounded")
     assert "\nSystem" not in out
     # One table, the baseline's values first.
