@@ -216,7 +216,7 @@ def _common(
     # A what-if without a title of its own is named after its log.
     labels = {run.workload for run in study.runs} if study.by_group else set()
     return {
-        "title": f"What if? {study.title}" if study.title in labels else study.title,
+        "title": f"What-if study of {study.title}" if study.title in labels else study.title,
         "question": study.question,
         "size": _size(table),
         "cases": contents,
