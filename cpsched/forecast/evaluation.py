@@ -72,7 +72,7 @@ class ForecasterScores:
 
 
 def score_forecasters(replay: ForecastReplay, seed: int) -> list[ForecasterScores]:
-    """Return how good each forecaster was, ours first; ``seed`` is that of the intervals."""
+    """Return the scores of each forecaster, cpsched's first. ``seed`` is that of the intervals."""
     wait = replay.wait
     bounds = {name: (_quantile(waits, ALPHA / 2), _quantile(waits, 1 - ALPHA / 2))
               for name, waits in replay.waits.items()}  # fmt: skip

@@ -56,7 +56,7 @@ class Fitting:
         return self.allocator.place(self.view, self.row, free)
 
     def free_capacity(self, free: IntArray) -> FreeCapacity:
-        """Return how much of the job fits on the nodes, given what is free, ``(N, R)``."""
+        """Return the tasks of the job that fit on the nodes, given free capacity, ``(N, R)``."""
         by_kind = self._units_by_kind(free)
         fitting_units: IntArray = by_kind.min(axis=1)
         if self.exclusive:

@@ -87,7 +87,7 @@ def _missing(workload: Workload, job_id: str) -> str:
 
 
 def job_request(workload: Workload, row: int, predicted: int | None) -> JobRequest:
-    """Return what is known about a job at submit."""
+    """Return the request of a job as known at submit."""
 
     def nonzero(values: Any) -> dict[str, int]:
         pairs = zip(workload.resources, values.tolist(), strict=True)

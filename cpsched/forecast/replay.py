@@ -122,7 +122,7 @@ def replay(
 def _forecasts_of(
     run: Prequential, handle: int, num: int
 ) -> tuple[PastForecast, list[StartForecast | None]]:
-    """Return what each forecaster says of a job that is waiting now."""
+    """Return the forecast of each forecaster for a job that is waiting now."""
     known = [forecast for forecast in run.forecasts if forecast.start != MISSING]
     known.sort(key=lambda forecast: forecast.start)
     present = run.present()

@@ -116,7 +116,7 @@ def _of_jobs(schedule: Schedule, _: Window | None, steady: Window | None) -> dic
 
 
 def _gathered(schedule: Schedule) -> dict[str, IntArray]:
-    """Return what is measured of each job that ended, gathered from the parts of the schedule."""
+    """Return the measures of each ended job, from the parts of the schedule."""
     num = int(finished(schedule).sum())
     gathered = {name: shared(num)[0] for name in _OF_JOBS}
     first = 0
@@ -166,7 +166,7 @@ def counts(schedule: Schedule) -> dict[str, Any]:
 
 
 def _by_kind(reasons: Mapping[int, str]) -> dict[str, int]:
-    """Return how many jobs have each kind of reason, the most frequent first."""
+    """Return the number of jobs by reason, the most frequent first."""
     kinds = Counter(reason_kind(reason) for reason in reasons.values())
     return dict(sorted(kinds.items(), key=lambda kind: (-kind[1], kind[0])))
 

@@ -93,7 +93,7 @@ class AcrossLogs:
 
     @property
     def change(self) -> Change | None:
-        """What it changes over all logs; None where a log has no ratio of it."""
+        """Its change over all logs. None if a log has no ratio of it."""
         quality, longest = _effect(self, QUALITY), _effect(self, LONGEST)
         if quality is None:
             return None

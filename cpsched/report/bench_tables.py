@@ -87,7 +87,7 @@ class Scored:
         )
 
     def name(self, entry: EntryScores) -> str:
-        """Return what an entry is called in tables."""
+        """Return the name of an entry in tables."""
         dispatcher, predictor = entry.who
         if entry.oracle and self.track.name != "true":
             return f"{dispatcher}, runtimes known"

@@ -59,7 +59,7 @@ _CAVEATS = {
 
 
 class Claim(IntEnum):
-    """What may be said of a change, the best first."""
+    """Assessment of a change, the best first."""
 
     GAIN = 0
     """Lower by its verdict, and nothing lost but time."""
@@ -163,7 +163,7 @@ class Change:
 
     @property
     def claim(self) -> Claim:
-        """What may be said of it."""
+        """Its assessment."""
         if self.main.ratio >= 1:
             return Claim.NONE
         if self.losses or self.longest is None:
@@ -234,7 +234,7 @@ def findings(table: ResultsTable, repeat: str = REPETITIONS) -> list[Finding]:
 
 
 def change_of(table: ResultsTable, run: RunKey) -> Change | None:
-    """Return what a run changes; None for a baseline, and where the metric is not known."""
+    """Return the change by a run. None for a baseline, and where the metric is not known."""
     names = (COMMON_WAIT, COMMON_LONGEST) if table.study.by_group else (QUALITY, LONGEST)
     main, longest = (table.get(run, name) for name in names)
     if main is None or main.baseline is None or main.compared is None:
@@ -357,7 +357,7 @@ def _front(table: ResultsTable, case: str) -> Iterator[str]:
 
 
 def _caveat(best: Change, repeat: str) -> str:
-    """Return what limits the confidence in a finding; empty if nothing does."""
+    """Return the caveat of a finding, empty if there is none."""
     verdict = best.main.verdict
     if verdict == ONE_RUN or best.pairs == 1:
         return f"One run each cannot tell a difference from chance. Use {repeat}."

@@ -1,4 +1,4 @@
-"""What became of jobs, and whether the load can be done: lines that stand in every summary."""
+"""Outcomes of jobs, and offered load: lines of every summary."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def _load_text(load: Load, runs: Sequence[Mapping[str, Value]]) -> str:
 
 
 def _used(runs: Sequence[Mapping[str, Value]], kind: str) -> str:
-    """Return how much of a resource runs used, in words; the least and the most of them."""
+    """Return the lowest and the highest utilization of a resource by runs, in words."""
     for name, when in ((f"steady_utilization_{kind}", ""),
                        (f"utilization_{kind}", " of the whole run")):  # fmt: skip
         used = [share for values in runs if (share := values.get(name)) is not None]

@@ -96,7 +96,7 @@ def _jobs(table: ResultsTable, run: RunKey) -> float:
 
 
 def _compared(table: ResultsTable, runs: list[RunKey], repetitions: int) -> str:
-    """Return what ratios refer to, and where their intervals come from."""
+    """Return the reference of ratios, and the source of their intervals."""
     names = list(dict.fromkeys(base_name(table, run) for run in runs))
     base = names[0] if len(names) == 1 else "the baseline with the same runtime estimate"
     rows = [row for row in table.rows if row.run in runs and row.interval is not None]

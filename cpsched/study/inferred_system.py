@@ -136,7 +136,7 @@ def _of_units(workload: Workload) -> InferredSystem:
 
 
 def _size(workload: Workload, amount: IntArray, min_size: int) -> tuple[int, str]:
-    """Return how much of something a machine has, and why that is assumed."""
+    """Return the assumed amount of a resource in a system, and the reason."""
     known = workload.recorded_start != MISSING
     if known.any():
         start = workload.recorded_start[known]

@@ -161,7 +161,7 @@ def load_run(
 
 
 def _fields_of(about: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    """Return what ``run.json`` says about a run, as :class:`~cpsched.simulation.run.Run` has it."""
+    """Return the description of a run in ``run.json`` as :class:`~cpsched.simulation.run.Run`."""
     try:
         settings = Settings(**about["settings"])
         one_of(Overrun, settings.overrun, "settings.overrun")
@@ -206,7 +206,7 @@ def _read(path: Path, reader: Callable[[Path], _T]) -> _T:
 
 
 def _reason(path: Path, error: Exception) -> str:
-    """Return what is wrong with a file, in words."""
+    """Return the fault of a file, in words."""
     if isinstance(error, json.JSONDecodeError):
         return f"it is not JSON (line {error.lineno}, column {error.colno}: {error.msg})"
     if isinstance(error, UnicodeDecodeError):

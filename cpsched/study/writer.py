@@ -83,7 +83,7 @@ def save_run(
 def description(
     run: Run, summary: Mapping[str, Any], arguments: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return what ``run.json`` says about a run, except its files."""
+    """Return the description of a run in ``run.json``, except its files."""
     schedule = run.schedule
     return {
         "format": FORMAT,

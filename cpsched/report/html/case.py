@@ -1,4 +1,4 @@
-"""What the page says and draws of a workload on a system."""
+"""Texts and figures of the page for a workload on a system."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class Case:
 def summary_of(
     table: ResultsTable, case: Case, forms: Collection[str] = ("svg",)
 ) -> dict[str, Any]:
-    """Return what page and summary have in common: finding, leading metrics, outcomes."""
+    """Return the common parts of page and summary: finding, leading metrics, outcomes."""
     first = table.repetitions[case.base][0]
     with reading(first.path):
         run = load_run(first.path)
@@ -311,7 +311,7 @@ def forests(
 def _changes(
     table: ResultsTable, case: Case, run: RunKey, forms: Collection[str]
 ) -> dict[str, Any]:
-    """Return how waits of groups of jobs change in a run, as a figure and a table, worst first."""
+    """Return the changes of waits by group of jobs, as a figure and a table, worst first."""
     view = views.group_changes(table, run)
     # Each row has the mean wait of a group as a row of the results table.
     shown = [cell for _, _, cell, *_ in view.rows if isinstance(cell, Result)]
@@ -405,7 +405,7 @@ def _of_jobs(case: Case, runs: Sequence[RunData], forms: Collection[str]) -> Ite
 
 
 def _of_day(run: SavedRun, day: Window) -> str:
-    """Return what a chart of nodes shows, in a sentence."""
+    """Return the description of a chart of nodes."""
     segments = run.schedule.segments
     inside = (segments.start < day.end) & (segments.end > day.start)
     jobs = counted(len(set(segments.job[inside].tolist())), "job")

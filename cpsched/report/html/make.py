@@ -211,7 +211,7 @@ def _read(folder: str | Path, baseline: str | None) -> tuple[ResultsTable, list[
 def _common(
     table: ResultsTable, contents: list[dict[str, Any]], forms: Collection[str] = ("svg",)
 ) -> dict[str, Any]:
-    """Return what both pages need."""
+    """Return the content of both pages."""
     study, entries = table.study, across_logs(table)
     # A what-if without a title of its own is named after its log.
     labels = {run.workload for run in study.runs} if study.by_group else set()

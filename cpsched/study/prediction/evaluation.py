@@ -136,7 +136,7 @@ def evaluate(
 
 
 def _scored(replay: PredictorReplay, spec: str, warmup: float) -> Evaluation:
-    """Return how good the answers of a replay were."""
+    """Return the scores of the predictions of a replay."""
     arrivals, predictor = replay.arrivals, replay.predictor
     rows, runtime, requested = arrivals.workload_row, arrivals.runtime, arrivals.requested_time
     ranking, plan, bound = (np.ascontiguousarray(column) for column in replay.answers.T)
