@@ -205,7 +205,7 @@ class FirstFit(Allocator):
 
 
 class BestFit(Allocator):
-    """The node first on which the fewest tasks of this job fit."""
+    """The node with capacity for the fewest tasks of this job first."""
 
     name = "best-fit"
     policy = 1
@@ -245,7 +245,7 @@ class SpareScarce(Allocator):
 
 class Fgd(Allocator):
     """
-    The node first on which the job fragments the free capacity least.
+    The node first where the job least reduces the capacity for other requests.
 
     The measure is the number of tasks of each waiting and running request that fit before and after
     the placement. Requests for which few tasks fit weigh more. Of equal nodes the emptiest comes

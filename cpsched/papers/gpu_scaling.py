@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 class GpuScaling(Recorded):
     """
-    Shorter runtimes on more GPUs for jobs with a range of GPUs per node; others as recorded.
+    Shorter runtimes on more GPUs for jobs with a GPU range, recorded runtimes for others.
 
     A range is a resource type whose ``per_node_max`` is above ``per_node``: GPUs, MICs, or any
     other.

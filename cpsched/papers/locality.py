@@ -26,7 +26,7 @@ CONTIGUOUS, SCATTERED = "contiguous", "scattered"
 
 class Locality(Recorded):
     """
-    Shorter runtimes on neighbouring nodes for some jobs; others as recorded.
+    Shorter runtimes on neighbouring nodes for some jobs, recorded runtimes for others.
 
     Parameters
     ----------
