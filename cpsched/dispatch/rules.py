@@ -69,7 +69,7 @@ class Sjf(Fifo):
     name = "sjf"
     good_for = "a reference, and short jobs with known runtimes"
     goes_wrong_when = (
-        "jobs are large or long, or only requested times are known (it drains the cluster as well)"
+        "jobs are large or long, or only requested times are known (the cluster drains)"
     )
     order = orders.SjfOrder
 

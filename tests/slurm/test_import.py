@@ -254,7 +254,9 @@ def test_command_writes_files_that_are_read_back(data, tmp_path, cpsched):
         *("--out", str(out), "--log", str(log)),
     )
     assert code == 0
-    assert "campus: 61 nodes in 7 groups (6,476 core, 48 gpu, 32 gpu:a100), 6 partitions" in printed
+    assert (
+        "campus: 61 nodes in 7 groups (6,476 cores, 48 GPUs, 32 gpu:a100), 6 partitions" in printed
+    )
     (line,) = (line for line in printed.splitlines() if "OverSubscribe=FORCE" in line)
     assert line.split()[-4:] == ["50.0", "%", "25.0", "%"]
     system = systems.load(str(out / "campus.system.toml"))
