@@ -102,7 +102,7 @@ def test_a_held_job_waits_from_its_submit_and_its_hold_is_told():
     assert first.endswith("Mean wait: simulated 1 min 40 s, recorded 1 min 43 s (100 % less).")
     assert second == (
         "Waits are from submit to first start. On average 1 min 40 s of them pass before a job may"
-        " start (begin time, dependency, hold). The verdict and its percentage leave that out."
+        " start (begin time, dependency, hold). The grade and the percentage exclude this time."
     )
 
 
