@@ -139,7 +139,7 @@ def _not_modelled(touched: AffectedLog) -> str:
     from cpsched.util.terminal import table_text
 
     if not touched.gaps:
-        return "All settings in the files are modelled, as far as known."
+        return "Every setting in the files is modelled."
     shares = _SHARES.items() if touched.total.jobs else ()
     totals = {header: name for header, name in shares if getattr(touched.total, name)}
     rows = [
@@ -164,8 +164,8 @@ def _notes(site: ImportedSite, touched: AffectedLog) -> Iterator[str]:
         hours = f"{total.core_seconds / 3600:,.0f} core-hours"
         if total.gpu_seconds:
             hours += f" and {total.gpu_seconds / 3600:,.0f} GPU-hours"
-        dash = " A dash (-) means that a log does not show it." if touched.gaps else ""
-        yield f"The log has {counted(total.jobs, 'line')} of jobs and attempts with {hours}.{dash}"
+        dash = " (-: not shown by a log)" if touched.gaps else ""
+        yield f"the log has {counted(total.jobs, 'line')} of jobs and attempts with {hours}{dash}"
     if touched.bad:
         yield f"{counted(touched.bad, 'line')} of the log cannot be read."
     yield from map(escaped, site.notes)

@@ -177,7 +177,7 @@ def _add_unread_files(files: Files, gaps: list[Gap], notes: list[str]) -> None:
     if (folder / "resources.yaml").is_file():
         gaps.append(Gap("resources.yaml", "no hierarchical resources: the file is not read"))
     if (folder / "gres.conf").is_file():
-        notes.append("gres.conf is not read. Gres= of slurm.conf applies.")
+        notes.append("gres.conf is ignored (Gres= of slurm.conf counts)")
 
 
 #: Values of TopologyPlugin that need no file, and those of which a file is read.
@@ -190,7 +190,7 @@ def _topology(conf: Conf, files: Files, gaps: list[Gap]) -> Path | None:
     if files.topology:
         if files.topology.suffix.lower() in (".yaml", ".yml"):
             raise ConfigError(
-                "topology.yaml is not read. Give the same topology as a topology.conf.",
+                "topology.yaml is ignored. Give the same topology as a topology.conf.",
                 where=files.topology,
             )
         return files.topology

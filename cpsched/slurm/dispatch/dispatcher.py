@@ -48,10 +48,8 @@ class Slurm(Preemption):
 
     name = "slurm"
     family = "Slurm"
-    good_for = "a model of your own Slurm under its policy"
-    goes_wrong_when = (
-        "time limits are far above runtimes, or jobs that share nodes wait for whole nodes"
-    )
+    good_for = "a simulation of your own Slurm under its policy"
+    goes_wrong_when = "time limits are uninformative, or jobs that share nodes wait for whole nodes"
 
     def __init__(
         self,

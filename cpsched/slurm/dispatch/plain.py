@@ -88,8 +88,8 @@ class SlurmBackfill(LearningDispatcher):
 
     name = "slurm-backfill"
     family = "Slurm"
-    good_for = "a model of Slurm with its defaults, the baseline of the papers"
-    goes_wrong_when = "jobs share nodes, which it reserves whole, or wide jobs wait for a day"
+    good_for = "Slurm's rules, as the baseline of the papers"
+    goes_wrong_when = "jobs share nodes (it reserves whole nodes), or wide jobs wait a day"
 
     def __init__(
         self,
