@@ -232,7 +232,7 @@ def test_a_bench_is_checked(bench, cpsched, tmp_path):
     table.write_text(table.read_text().replace("EASY,requested,one,1", "EASY,requested,one,0.9"))
     code, out, _ = cpsched("verify", str(folder), "--repeat", "1")
     assert code == 1
-    assert "requested.csv: is not what the runs say" in out
+    assert "requested.csv: differs from the recomputed table" in out
     assert "8 runs re-run" in out
     assert f"note: numpy is {np.__version__}, the bench was run with 1.0" in out
     (folder / "inputs" / "archive.parquet").unlink()
