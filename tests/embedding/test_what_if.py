@@ -46,7 +46,7 @@ def test_a_notebook_has_the_tables_the_sentences_and_the_runs():
     assert [len(run.schedule.workload) for run in found.runs] == [4, 8, 2]
     (text,) = parsed(found._repr_html_()).texts
     assert "half: mean wait " in text
-    assert "The log records no starts" in text
+    assert "No recorded start times in the log" in text
 
 
 @pytest.mark.parametrize(
