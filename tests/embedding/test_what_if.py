@@ -72,5 +72,5 @@ def test_what_makes_no_sense_is_one_line_before_anything_runs(more, said, tmp_pa
 def test_what_a_policy_does_not_know_is_a_warning():
     policy = resources.path("policies", "site-152.toml")
     log = four_jobs(user=["ann", "bob", "ann", "bob"])
-    with pytest.warns(UserWarning, match="Not in the policy or system file: users"):
+    with pytest.warns(UserWarning, match="Unknown in the policy and system file: users"):
         cpsched.what_if(log, "scale-load 0.5", system="eurora", policy=policy)

@@ -241,7 +241,7 @@ def test_jobs_of_the_beginning_are_run_and_not_asked_about(folder):
     (jobs,) = (row for row in table.rows if (row.metric, row.group[0]) == ("common_jobs", "all"))
     submit = logs.read(folder / "log.parquet").submit
     assert jobs.value == int((submit >= 4 * DAY).sum()) < 240
-    assert "Only jobs submitted from 345600 on are compared here." in conclusions(table)
+    assert "The comparison covers jobs submitted from 345600 on." in conclusions(table)
 
 
 def test_jobs_that_never_ran_are_compared_with_nothing(folder):
