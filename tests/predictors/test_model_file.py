@@ -279,7 +279,7 @@ def test_train_and_use_it_as_somebody_types_it(tmp_path, cpsched):
     simulated = ("simulate", log, "--system", "hpc2n", "-p", path, "-p", "user-history")
     status, printed, _ = cpsched(*simulated, "--first", "200", "--all-tables")
     assert status == 0
-    assert "Not a forecast on log: " in printed
+    assert "Not a forecast on log:" in printed
     assert "model,start=60,trees=3,window=300 was trained on these jobs" in printed
     assert "Answers of user-history for easy:" in printed
     assert "answered by the model" in printed
