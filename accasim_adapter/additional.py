@@ -52,13 +52,13 @@ class Hooks(AdditionalData):  # type: ignore[misc]
 
 class DispatchAgain(Hooks):
     """
-    Makes AccaSim dispatch again at a second at which a job of duration 0 has ended.
+    Makes AccaSim call the dispatcher again at a second at which a job of duration 0 has ended.
 
-    AccaSim frees its nodes at once, but leaves them idle until the next event. cpsched calls the
-    dispatcher again at the same second; with this, so does AccaSim.
+    AccaSim frees the job's nodes at once, but leaves them idle until the next event. cpsched calls
+    the dispatcher again at the same second.
     """
 
     def exec_after_completion(self, removed_jobs: Sequence[Event]) -> None:
-        """Make the present second an event time."""
+        """Add the present second as an event time."""
         if any(job.start_time == job.end_time for job in removed_jobs):
             self.event_mapper.time_points.add(self.event_mapper.current_time)

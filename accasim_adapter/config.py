@@ -93,7 +93,7 @@ def start_time_of(system: str | Path) -> int:
 
 def parse(text: str, *, where: str = "system", name: str = "system") -> System:
     """
-    Return the machine that a system configuration of AccaSim describes.
+    Return the system that a system configuration of AccaSim describes.
 
     Parameters
     ----------
@@ -102,18 +102,18 @@ def parse(text: str, *, where: str = "system", name: str = "system") -> System:
     where
         The file, for messages.
     name
-        Name of the machine.
+        Name of the system.
 
     Returns
     -------
     System
-        Memory is in the log's unit (KB in SWF), and is counted if the machine has any. All queues
-        have the same expected wait.
+        Memory is in the unit of the log (KB in SWF), and is counted if the system has any. All
+        queues have the same expected wait.
 
     Raises
     ------
     ConfigError
-        If it is not JSON, or does not describe a machine; names the key.
+        If the text is not JSON or does not describe a system. The message names the key.
     """
     file = _read(text, where)
     groups = file.groups

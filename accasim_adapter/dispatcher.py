@@ -33,36 +33,35 @@ class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]
     """
     A dispatcher of cpsched for ``accasim.base.simulator_class.Simulator``.
 
-    It chooses the nodes itself, so AccaSim needs no allocator. One object serves one simulation at
-    a time; the next one starts with an empty state.
+    It selects the nodes itself, so AccaSim needs no allocator. One object serves one simulation at
+    a time. The next simulation starts with an empty state.
 
     Parameters
     ----------
     dispatcher
         A specification like ``easy:backfill=sjf``, or a dispatcher.
     predictor
-        The predictor of runtimes; ignored for jobs that a
-        :class:`~accasim_adapter.predictor.CpschedPredictor` has predicted.
+        The predictor of runtimes. Jobs that a
+        :class:`~accasim_adapter.predictor.CpschedPredictor` has predicted keep that prediction.
     system
-        A system (or its name or file) of the same machine that says what AccaSim does not know:
-        queues, expected waits, limits, topology. Without one all queues have the same
-        expected wait.
+        The same system as AccaSim's (or its name or file) with the data that AccaSim lacks: queues,
+        expected waits, limits, topology. Without it all queues have the same expected wait.
     default_time
         Requested time of jobs without one (-1 in a log), seconds.
     correction, seed
         As for :class:`~cpsched.simulation.simulator.Simulator`.
     epoch
-        Unix time of AccaSim's second 0, where it is known: 0 where its times are Unix times. A
-        trained predictor counts hours from it.
+        Unix time of AccaSim's second 0, if known. 0 if its times are Unix times. A trained
+        predictor counts hours from it.
     job_check
-        What AccaSim checks before it passes a job on, see its ``JobVerification``. Jobs that can
-        never run are rejected here too.
+        AccaSim's check of jobs, see its ``JobVerification``. Jobs that can never run are rejected
+        here as well.
 
     Raises
     ------
     ConfigError
-        If a name, an option or a file is unknown, a time is invalid, or AccaSim is not installed;
-        when AccaSim's simulator is made, if ``system`` is another machine.
+        If a name, an option or a file is unknown, a time is invalid, or AccaSim is not installed.
+        Also when AccaSim's simulator is made, if ``system`` is another system.
     """
 
     name = "cpsched"
@@ -105,7 +104,7 @@ class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]
         return "".join(mark if mark.isalnum() or mark in "+-=." else "_" for mark in self.name)
 
     def set_resource_manager(self, resource_manager: Any) -> None:
-        """Take AccaSim's machine; called by its simulator before it starts."""
+        """Set AccaSim's system. Its simulator calls this before it starts."""
         super().set_resource_manager(resource_manager)
         if resource_manager is None:
             return
@@ -125,7 +124,7 @@ class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]
         self, cur_time: int, jobs: list[Event], es_dict: Mapping[str, Event]
     ) -> tuple[list[Answer], list[str]]:
         """
-        Return to AccaSim what starts now.
+        Return the jobs to start now to AccaSim.
 
         Parameters
         ----------
@@ -134,14 +133,14 @@ class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]
         jobs
             The queued jobs, in queue order.
         es_dict
-            Every job AccaSim has loaded, also those not submitted yet: only its length is used.
+            All jobs that AccaSim has loaded, also future ones. Only its length is used.
 
         Returns
         -------
         answers, rejected
             One answer for each queued job that is not rejected: starting jobs in the dispatcher's
-            order, then jobs that keep waiting in queue order; and the ids of jobs that can never
-            run here.
+            order, then waiting jobs in queue order. And the ids of jobs that can never run on the
+            system.
 
         Raises
         ------

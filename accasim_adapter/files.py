@@ -29,22 +29,22 @@ _NO_TEXT = re.compile(r"[^0-9a-zA-Z_\-.@]")
 
 def write(schedule: Schedule, folder: Path, log: str) -> None:
     """
-    Write a schedule as AccaSim does, ``sched-LOG``.
+    Write a schedule in the format of AccaSim, ``sched-LOG``.
 
-    Jobs are in the order of their ends, as in AccaSim; jobs that never ran or have not ended are
-    left out. The machine's nodes count from 1.
+    Jobs are in the order of their ends, as in AccaSim. Jobs that never ran or have not ended are
+    left out. The numbers of nodes begin at 1.
 
     Parameters
     ----------
     folder
-        Where it goes.
+        Folder of the file.
     log
         Name of the log's file.
 
     Raises
     ------
     RunError
-        If a job held other amounts than its units need, or changed its nodes: AccaSim's file cannot
+        If a job had other amounts than its tasks need, or changed its nodes. The format cannot
         express that.
     """
     segments = schedule.segments

@@ -28,25 +28,25 @@ if TYPE_CHECKING:
 
 class CpschedPredictor(Hooks):
     """
-    Sets ``expected_duration`` of jobs to the prediction, and lets the predictor learn.
+    Predictor of cpsched for AccaSim: sets ``expected_duration`` of jobs, and learns from ends.
 
-    A job is predicted before the first dispatch that could start it, and its outcome is shown to
-    the predictor once it has ended. AccaSim's own dispatchers then plan and sort with the
-    prediction; a :class:`~accasim_adapter.dispatcher.CpschedDispatcher` finds all three of its
-    values, and the requested time, in the job.
+    A job is predicted before the first decision that could start it, and its outcome is passed to
+    the predictor when it has ended. AccaSim's own dispatchers then plan and sort by the prediction.
+    A :class:`~accasim_adapter.dispatcher.CpschedDispatcher` finds all three estimates, and the
+    requested time, in the job.
 
     Parameters
     ----------
     predictor
-        A specification like ``user-history`` or ``last:count=2``, or a predictor (a trained one,
-        say).
+        A specification like ``user-history`` or ``last:count=2``, or a predictor (for example a
+        trained one).
     system, default_time
         As for :class:`~accasim_adapter.dispatcher.CpschedDispatcher`.
     seed
-        Given to the predictor.
+        Seed of the predictor.
     epoch
-        Unix time of AccaSim's second 0, where it is known: 0 where its times are Unix times. A
-        trained predictor counts hours from it.
+        Unix time of AccaSim's second 0, if known. 0 if its times are Unix times. A trained
+        predictor counts hours from it.
 
     Raises
     ------
@@ -73,7 +73,7 @@ class CpschedPredictor(Hooks):
         self._row_of: dict[str, int] = {}
 
     def begin(self, event_manager: Any) -> None:
-        """Take AccaSim's machine."""
+        """Set AccaSim's system."""
         self._system = system = self._extras.system_of(event_manager.resource_manager)
         self._row_of = {}
         self._store = JobStore(system.resources)
@@ -84,7 +84,7 @@ class CpschedPredictor(Hooks):
     def exec_before_dispatching(
         self, job_dict: Mapping[str, Event], queued_jobs: Sequence[str]
     ) -> None:
-        """Predict the jobs that are queued for the first time; others are ignored."""
+        """Predict the jobs that are queued for the first time."""
         for job_id in queued_jobs:
             if job_id not in self._row_of:
                 self._predict(job_dict[job_id])

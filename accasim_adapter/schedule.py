@@ -57,26 +57,28 @@ def read_schedule(
     """
     Return AccaSim's schedule as a run, which can be verified, compared and saved.
 
-    The jobs are those of the file: submit, units, request, requested time and user are in it.
+    The jobs are those of the file, with their submit, tasks, request, requested time and user.
 
     Parameters
     ----------
     path
         The ``sched-`` file, in AccaSim's default format.
     system
-        The machine it was simulated on; its first node is AccaSim's node 1.
+        The simulated system. Its first node is AccaSim's node 1.
     resources
-        Names of the file's amounts, in its order (that of the first job's request); by default
+        Names of the file's amounts, in its order (that of the first job's request). By default
         those of the system.
     zone
-        Time zone of the process that wrote it, such as ``Europe/Rome``: AccaSim writes local time.
+        Time zone of the process that wrote it, such as ``Europe/Rome``, because AccaSim writes
+        local times.
     start_time
         Unix time of second 0 of the log, as in AccaSim's system configuration.
 
     Raises
     ------
     TraceError
-        If a line cannot be read, or names something that the machine lacks; names file and line.
+        If a line cannot be read, or names something that the system lacks. The message has file and
+        line.
     ConfigError
         If the number of resources differs from the file, or the zone is unknown.
     """

@@ -43,27 +43,27 @@ def simulator(
     **settings: Any,
 ) -> Any:
     """
-    Return AccaSim's ``Simulator`` for a workload; ``start_simulation()`` runs it.
+    Return AccaSim's ``Simulator`` for a workload. ``start_simulation()`` runs it.
 
-    A process runs one at a time.
+    A process runs one simulation at a time.
 
     Parameters
     ----------
     workload
-        The jobs; already mapped onto a system, or together with ``system``. Jobs that can never
-        run on it are left out.
+        The jobs, already mapped onto a system, or together with ``system``. Jobs that can never run
+        on it are left out.
     dispatcher
-        AccaSim's own, or a :class:`~accasim_adapter.dispatcher.CpschedDispatcher`.
+        A dispatcher of AccaSim, or a :class:`~accasim_adapter.dispatcher.CpschedDispatcher`.
     out
-        Folder for AccaSim's files; created if necessary.
+        Folder for AccaSim's files, created if necessary.
     settings
-        Everything else AccaSim's ``Simulator`` takes.
+        All other arguments of AccaSim's ``Simulator``.
 
     Raises
     ------
     ConfigError
-        If a job asks for what AccaSim cannot express: bounds on nodes, certain nodes, consecutive
-        or exclusive ones, an even split, or something on every node it touches.
+        If a job has a request that AccaSim cannot express: bounds on nodes, certain nodes,
+        consecutive or exclusive ones, an even split, or amounts per node.
     """
     if not isinstance(workload, Fitted):
         if system is None:

@@ -1,8 +1,10 @@
 """
-cpsched: a simulator and scheduling engine for HPC batch jobs.
+cpsched: an HPC batch scheduling simulator.
 
-What code that embeds cpsched needs can be imported from here: ``cpsched.simulate(log, "eurora")``.
-All other modules are private and may change (``docs/guides/embed.md``).
+It replays a job log under other dispatchers, from backfilling to constraint programming, and
+reports who waits less, who waits longer, and how certain that is. All public names can be imported
+from here: ``cpsched.simulate(log, "eurora")``. All other modules are private and may change
+(``docs/guides/embed.md``).
 """
 
 from __future__ import annotations

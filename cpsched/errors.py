@@ -33,7 +33,7 @@ _MOST_LISTED = 20
 
 
 class CpschedError(Exception):
-    """Base class of every error cpsched raises on purpose; comes back from workers (pickles)."""
+    """Base class of all errors that cpsched raises on purpose. They can be pickled."""
 
     def __reduce__(self) -> tuple[object, ...]:
         # Exception would call the constructor with the finished message, which is not what the
@@ -47,14 +47,14 @@ class CpschedError(Exception):
 
 class TraceError(CpschedError, ValueError):
     """
-    A job log (or one line of it) that cannot be read.
+    Error in a job log, or in one of its lines.
 
     Parameters
     ----------
     message
-        What is wrong and what is expected.
+        The fault, and the expected content.
     file, line, field, value
-        Where it was found; ``line`` counts from 1. Unknown parts are left out of the message.
+        Position of the fault. ``line`` counts from 1. The message omits unknown parts.
     """
 
     def __init__(
@@ -83,15 +83,15 @@ class TraceError(CpschedError, ValueError):
 
 class ConfigError(CpschedError, ValueError):
     """
-    An invalid system file, study or option; names the place and the key.
+    Error in a system file, a study or an option, with place and key.
 
     Parameters
     ----------
     message
-        What is wrong and what is expected.
+        The fault, and the expected content.
     where, line, key, value
-        The file, the line in it (from 1 on), the key, and its value where the message says what is
-        wrong within it. Unknown parts are left out.
+        The file, the line in it (from 1), the key, and its value if the message is about a part of
+        it. The message omits unknown parts.
     """
 
     def __init__(
@@ -155,7 +155,7 @@ def check_renamed(option: str, known: Collection[str]) -> None:
 
 
 class UnknownNameError(ConfigError):
-    """A name that is not registered; says which is closest, and what else there is."""
+    """Unknown registered name, with the closest match and the other names."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         self.name = name
@@ -172,7 +172,7 @@ class UnknownNameError(ConfigError):
 
 
 class InfeasibleRequestError(CpschedError, ValueError):
-    """A job that no set of nodes of the system can ever hold."""
+    """Request of a job that no set of nodes of the system can ever meet."""
 
     def __init__(self, job_id: str, reason: str) -> None:
         self.job_id = job_id
@@ -181,15 +181,15 @@ class InfeasibleRequestError(CpschedError, ValueError):
 
 
 class DispatchError(CpschedError, RuntimeError):
-    """A decision that breaks an invariant: job, node, resource, demand and free are named."""
+    """Decision that breaks an invariant, with job, node, resource, request and free capacity."""
 
 
 class RunError(CpschedError, ValueError):
-    """A run directory that is missing, incomplete or damaged."""
+    """Run folder that is missing, incomplete or damaged."""
 
 
 class VerificationError(CpschedError, RuntimeError):
-    """A recorded schedule that contradicts its own inputs."""
+    """Recorded schedule that contradicts its own inputs."""
 
 
 def _rebuilt(

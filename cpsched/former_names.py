@@ -121,6 +121,6 @@ class _RemovedModules:
 
 
 def name_removed_modules() -> None:
-    """Have the import of a removed module name what replaces it."""
+    """Make the import of a removed module raise an error that names its replacement."""
     if _RemovedModules not in sys.meta_path:
         sys.meta_path.append(_RemovedModules)

@@ -50,14 +50,14 @@ class GbmModel:
 
 class Gbm(Learned):
     """
-    Base of predictors by gradient boosted trees.
+    Base class of predictors by gradient-boosted trees.
 
     Parameters
     ----------
     model, frozen, refit, start, window, prefix, limit
         As for :class:`~predictors.learned.Learned`.
     trees
-        Trees of each regressor.
+        Number of trees of each regressor.
     """
 
     def __init__(
@@ -100,10 +100,10 @@ class Gbm(Learned):
 
 class GbmLog(Gbm):
     """
-    Predicts the median of the logarithm of the runtime, by boosted trees.
+    Median of the logarithm of the runtime, by gradient-boosted trees.
 
-    The best order of jobs by length: for priorities and backfilling. Parameters as for
-    :class:`Gbm`. The bound is the prediction times a factor that 90 % of the jobs keep.
+    It ranks jobs by length best, for queue orders and backfilling. Parameters as for :class:`Gbm`.
+    The upper bound is the prediction times a factor that 90 % of the jobs keep.
     """
 
     name = "gbm-log"
@@ -115,13 +115,13 @@ class GbmLog(Gbm):
 
 class GbmQuantile(Gbm):
     """
-    Predicts quantiles: 0.6 to plan with, 0.9 as the bound; by boosted trees.
+    Quantiles of the runtime by gradient-boosted trees: 0.6 for plans, 0.9 as upper bound.
 
-    Parameters as for :class:`Gbm`. The plan is a quantile of the logarithm; the bound one of
-    the share of the requested time, because what it is off by matters in long jobs, which mostly
-    come near their requests: its pinball loss is a quarter below that of the logarithm's quantile.
-    Each has an offset that follows the jobs as they end, so that the share of jobs above it stays
-    where it should be though habits change.
+    Parameters as for :class:`Gbm`. The prediction for reservations is a quantile of the logarithm.
+    The upper bound is a quantile of the share of the requested time: its pinball loss is a quarter
+    below that of the logarithm, because errors matter in long jobs, which mostly use most of their
+    requested time. Each has an offset that follows the ended jobs and keeps the share of jobs above
+    it constant when habits change.
     """
 
     name = "gbm-quantile"

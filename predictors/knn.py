@@ -26,16 +26,17 @@ _LEVELS = np.array(LEVELS)
 
 class Knn(RuntimePredictor):
     """
-    Predicts how a job's runtime is distributed, by what the jobs most like it ran.
+    Empirical runtime distribution of the ended jobs most similar to a job (k nearest neighbours).
 
-    The empirical runtime distribution of ``wsept`` (:mod:`cpsched.dispatch.runtime_distribution`)
-    without predicted runtimes, as a predictor. Order is by the distribution, plan and bound are the
+    The same distribution as in ``wsept`` (:mod:`cpsched.dispatch.runtime_distribution`) without
+    predicted runtimes. Queue order uses the distribution. Reservations and upper bounds use the
     requested time.
 
     Parameters
     ----------
     limit
-        Users remembered; the one longest without an ended job is forgotten first.
+        Largest number of users that are remembered. The user longest without an ended job is
+        forgotten first.
     """
 
     name = "knn"

@@ -24,20 +24,21 @@ _MAX_COUNT = 1000
 
 class Last(RuntimePredictor):
     """
-    Predicts the mean runtime of the user's last jobs that have ended, of one unless told otherwise.
+    Mean runtime of the user's last ended jobs, by default of the last one.
 
     Parameters
     ----------
     count
-        How many jobs; 2 in Tsafrir, Etsion and Feitelson (2007), Backfilling using
+        Number of jobs. 2 in Tsafrir, Etsion and Feitelson (2007), Backfilling using
         system-generated predictions rather than user runtime estimates, IEEE TPDS 18(6).
     limit
-        Users remembered; the one longest without an ended job is forgotten first.
+        Largest number of users that are remembered. The user longest without an ended job is
+        forgotten first.
 
     Notes
     -----
-    The requested time, until so many jobs of the user have ended. Jobs without a user have no
-    history.
+    The prediction is the requested time until so many jobs of the user have ended. Jobs without a
+    user have no history.
     """
 
     name = "last"

@@ -183,9 +183,9 @@ def read(path: Path, predictor: str) -> ModelFile:
 
 def predictor_of(path: Path) -> Spec:
     """
-    Return the predictor a file is a model of, with the options it was trained with.
+    Return the predictor of a model file, with the options of its training.
 
-    The option ``model`` is left to the caller, who knows how the file was named.
+    The caller sets the option ``model``, because only it knows the name of the file.
 
     Raises
     ------

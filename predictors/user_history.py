@@ -20,24 +20,25 @@ if TYPE_CHECKING:
 
 class UserHistory(RuntimePredictor):
     """
-    Predicts the runtime of the user's newest finished job that is most similar (D in the papers).
+    Runtime of the most similar of the user's ended jobs, the newest first (D in the papers).
 
     Parameters
     ----------
     prefix
-        How a name's prefix is taken: ``stem`` (what stands before the first digit), a number of
-        characters, or ``none``.
+        Prefix of a job name: ``stem`` (the text before the first digit), a number of characters, or
+        ``none``.
     memory
-        Whether the profile includes memory; in the paper it does not.
+        Whether the profile includes memory. The paper's profile does not.
     limit
-        Keys each rule remembers; the one longest without an ended job is forgotten first.
+        Largest number of keys that each rule remembers. The key longest without an ended job is
+        forgotten first.
 
     Notes
     -----
-    The six rules of Remediani (2017), section 3.1.2; the first that matches gives the answer, and
-    the newest match (by end) wins: (1) the full profile: name, queue, requested time, cores,
-    GPUs, MICs, nodes; (2) the same, but of the name only the prefix; (3) as 1, resources may
-    differ; (4) as 2, resources may differ; (5) the name, else its prefix; (6) the requested time.
+    The six rules of Remediani (2017), section 3.1.2. The first rule with a match applies, and the
+    newest match (by end) is taken: (1) the full profile: name, queue, requested time, cores, GPUs,
+    MICs, nodes. (2) The same with the prefix of the name. (3) As 1, with any resources. (4) As 2,
+    with any resources. (5) The name, else its prefix. (6) The requested time.
     """
 
     name = "user-history"
@@ -84,12 +85,12 @@ class UserHistory(RuntimePredictor):
 
 class UserHistoryPlus(UserHistory):
     """
-    Predicts the median runtime of the user's last three most similar finished jobs.
+    Median runtime of the three most similar of the user's last ended jobs.
 
     Parameters
     ----------
     prefix, memory, limit
-        As for :class:`UserHistory`; here memory is part of the profile unless told otherwise.
+        As for :class:`UserHistory`. Memory is part of the profile by default.
 
     Notes
     -----

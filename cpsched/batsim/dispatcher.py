@@ -59,22 +59,22 @@ _LATE = 2.0**-10
 
 class Batsim(Dispatcher):
     """
-    Asks a scheduler written for Batsim, which runs in a process of its own.
+    A scheduler written for Batsim, run as a process of its own.
 
     Parameters
     ----------
     command
-        How to start it; ``{socket}`` stands for its endpoint, which is otherwise appended as
-        ``--socket-endpoint=...``.
+        Command that starts the scheduler. ``{socket}`` stands for its endpoint, which is otherwise
+        appended as ``--socket-endpoint=...``.
     hosts
-        What Batsim's hosts are: ``cores`` or ``nodes``.
+        Meaning of Batsim's hosts: ``cores`` or ``nodes``.
     timeout
-        Seconds that it may take for an answer.
+        Seconds within which the scheduler must answer.
     socket
-        Its endpoint, as ``tcp://localhost:28000``; by default a private one. Without a command:
-        the scheduler runs already.
+        Its endpoint, such as ``tcp://localhost:28000``. By default a private one. Without a command
+        the scheduler must already run.
     protocol
-        4, which is that of Batsim 3, too; or 5.
+        Version of the protocol: 4 (also for Batsim 3) or 5.
 
     Raises
     ------
@@ -84,8 +84,10 @@ class Batsim(Dispatcher):
 
     name = "batsim"
     family = "schedulers of others"
-    good_for = "schedulers that were written for Batsim (pybatsim, batsched), as they are"
-    goes_wrong_when = "jobs ask for memory, GPUs or certain nodes, which its protocol cannot say"
+    good_for = "schedulers written for Batsim (pybatsim, batsched)"
+    goes_wrong_when = (
+        "jobs ask for memory, GPUs or certain nodes, which the protocol cannot express"
+    )
     acts_when_idle = True
     selects_sets = False
 

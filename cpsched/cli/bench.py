@@ -102,7 +102,7 @@ def command(
 
 
 def _describe(logset: LogSet, places: list[Path], *, as_json: bool) -> None:
-    """Say what a set holds, and which of its logs are at hand."""
+    """Print the logs and tracks of a set, and which logs are available."""
     from cpsched.study.bench.log_windows import check_content, find_logs
 
     paths = find_logs(logset.logs, places)
@@ -118,27 +118,24 @@ def _describe(logset: LogSet, places: list[Path], *, as_json: bool) -> None:
         tracks = {name: track.title for name, track in logset.tracks.items()}
         print_json("bench", {"set": logset.version, "tracks": tracks, "logs": logs})
         return
-    sources = [
-        log.source or ("comes with cpsched" if log.bundled else "is generated")
-        for log in logset.logs
-    ]
-    echo(f"Set {logset.version}: {sum(at_hand)} of {counted(len(at_hand), 'log')} at hand\n")
+    sources = [log.source or ("bundled" if log.bundled else "generated") for log in logset.logs]
+    echo(f"Set {logset.version}: {sum(at_hand)} of {counted(len(at_hand), 'log')} available\n")
     rows = [
         [log.name, "yes" if there else "-", log.file or "-", source, f"{(log.rows or (0,))[0]:,}"]
         for log, there, source in zip(logset.logs, at_hand, sources, strict=True)
     ]
-    headers = ["log", "at hand", "file", "source", "earlier jobs"]
+    headers = ["log", "available", "file", "source", "earlier jobs"]
     echo(table_text(headers, rows, width=width(), names=4))
     echo("")
     echo("Tracks")
     for name, track in logset.tracks.items():
         echo(f"  {name:<14} {track.title}")
     echo("")
-    echo("To run it: cpsched bench --logs DIR --out FOLDER -d my_package:Mine")
+    echo("To run the set: cpsched bench --logs DIR --out FOLDER -d my_package:Mine")
 
 
 def _show(folder: Path, *, as_json: bool) -> None:
-    """Write the tables, and print them."""
+    """Write and print the tables."""
     from cpsched.cli.bench_scores import files_of, scored
     from cpsched.report.terminal import view_text
     from cpsched.study.bench.bench import about, notes
@@ -152,7 +149,7 @@ def _show(folder: Path, *, as_json: bool) -> None:
         )
         return
     for note in notes(about(folder)):
-        echo(f"note: {note}")
+        say(f"Note: {note}")
     for scored_track in tracks:
         echo("")
         echo(f"{scored_track.track.name}: {scored_track.track.title}")

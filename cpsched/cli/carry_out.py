@@ -32,7 +32,7 @@ def carry_out_and_show(
     inferred: Sequence[InferredLog] = (),
 ) -> None:
     """
-    Run what is missing of a study, write tables and the report, and print the results.
+    Run the missing runs of a study, write tables and the report, and print the results.
 
     Parameters
     ----------

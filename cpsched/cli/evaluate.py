@@ -112,23 +112,23 @@ def evaluate_command(
 
 
 def heading(fitted: Fitted, starts: JobStarts, evaluation: Evaluation) -> str:
-    """Return the lines that say what was predicted, in which order, and what was left out."""
+    """Return the lines on the predicted jobs, the assumed starts, and the excluded jobs."""
     workload = fitted.workload
     lines = [
         f"{escaped(workload.title)}: {counted(len(workload), 'job')}",
         *not_simulated(workload, dict(fitted.rejected)),
     ]
     if starts.simulated:
-        lines.append(f"starts: assumed, simulated with {starts.simulated} and requested times")
+        lines.append(f"Starts: simulated with {starts.simulated} and requested times.")
     elif starts.assumed:
-        lines.append(f"starts: as recorded; {starts.assumed:,} unknown, assumed at submit")
+        lines.append(f"Starts: as recorded, {starts.assumed:,} unknown ones at submit.")
     else:
-        lines.append("starts: as recorded")
+        lines.append("Starts: as recorded.")
     zeros = int((workload.runtime[evaluation.rows] == 0).sum())
     if zeros:
-        lines.append(f"runtime 0: {counted(zeros, 'job')}; log errors count them as 1 second")
+        lines.append(f"Runtime 0: {counted(zeros, 'job')}, counted as 1 second in log errors.")
     first = counted(evaluation.scored, "job")
-    lines.append(f"scored: the plan's predictions, but those of the first {first}")
+    lines.append(f"Scored: the predictions for planning, without the first {first}.")
     return "\n".join(lines)
 
 
@@ -137,7 +137,7 @@ def trained_on_these_jobs(fitted: Fitted, evaluations: Sequence[Evaluation]) -> 
     from cpsched.metrics.predictions import not_a_forecast
 
     notes = [(item, not_a_forecast(item.provenance, fitted.workload)) for item in evaluations]
-    return [f"not a forecast: {escaped(item.predictor)} {note}" for item, note in notes if note]
+    return [f"Not a forecast: {escaped(item.predictor)} {note}." for item, note in notes if note]
 
 
 def _long_enough(jobs: Workload, min_runtime: int) -> Workload:

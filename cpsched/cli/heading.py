@@ -1,4 +1,4 @@
-"""The lines above a table: jobs, machine, what was left out; widths of lines."""
+"""The lines above a table: jobs, system, excluded rows and rejected jobs. Widths of lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from cpsched.cli.output import counted, echo, escaped
-from cpsched.util.words import duration
+from cpsched.util.terminal import LONGEST_LINE
+from cpsched.util.words import amount, duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -48,13 +49,13 @@ def _recorded(workload: Workload) -> str:
     if not len(waits):
         return ""
     return (
-        f"\nrecorded in the log: mean wait {duration(float(waits.mean()))}, longest"
-        f" {duration(float(waits.max()))}, {MEANING};\ncpsched validate compares every start"
+        f"\nrecorded waits ({MEANING}): mean {duration(float(waits.mean()))}, longest"
+        f" {duration(float(waits.max()))}\ncpsched validate compares every start"
     )
 
 
 def left_out(run: Path) -> Iterator[str]:
-    """Give lines on which rows of a log a run in a folder leaves out, and why."""
+    """Yield lines on the rows of a log that a run in a folder leaves out, with the reasons."""
     from cpsched.study import load_run
 
     counts: dict[str, Any] = json.loads((run / "metrics.json").read_text(encoding="utf-8"))[
@@ -80,8 +81,8 @@ def not_simulated(workload: Workload, rejected: Mapping[int, str]) -> Iterator[s
 def _not_jobs(rows: Mapping[str, int], of: int) -> Iterator[str]:
     for reason, number in rows.items():
         yield (
-            f"excluded: {counted(number, 'row')} of the log ({escaped(reason)}),"
-            f" {_percent(number / of)} of its rows"
+            f"Excluded: {counted(number, 'row')} of the log ({escaped(reason)}),"
+            f" {_percent(number / of)} of its rows."
         )
 
 
@@ -89,9 +90,9 @@ def _rejected(rejections: list[Rejection], jobs: int) -> Iterator[str]:
     number = sum(rejection.jobs for rejection in rejections)
     share = sum(rejection.share_of_core_time for rejection in rejections)
     yield (
-        f"rejected: {counted(number, 'job')} that can never run here, {_percent(number / jobs)} of"
-        f" the jobs with {_percent(share)} of the core time"
-        + ("; without them the cluster is less busy than it was" if share >= _MATTERS else "")
+        f"Rejected: {counted(number, 'job')} that can never run on this system,"
+        f" {_percent(number / jobs)} of the jobs with {_percent(share)} of the core time."
+        + (" Without them the simulated load is too low." if share >= _MATTERS else "")
     )
     for rejection in rejections[:_MOST]:
         work = _percent(rejection.share_of_core_time)
@@ -100,7 +101,7 @@ def _rejected(rejections: list[Rejection], jobs: int) -> Iterator[str]:
             f" {escaped(rejection.reason)} (job {escaped(rejection.job_id)})"
         )
         if rejection.remedy:
-            yield f"    to run them: {rejection.remedy}"
+            yield f"    To run them: {rejection.remedy}"
     if len(rejections) > _MOST:
         others = sum(rejection.jobs for rejection in rejections[_MOST:])
         yield f"  and {others:,} more, for other reasons"
@@ -111,16 +112,13 @@ def _percent(share: float) -> str:
 
 
 def say(sentence: str) -> None:
-    """Print a sentence; on a terminal it is wrapped between words and keeps its indentation."""
-    if sys.stdout is None or not sys.stdout.isatty():
-        echo(sentence)
-        return
+    """Print a sentence, wrapped between words below 100 columns with its indentation."""
     indent = sentence[: len(sentence) - len(sentence.lstrip())]
     lines = wrap(
         escaped(sentence).strip(),
-        width(),
+        min(width(), LONGEST_LINE),
         initial_indent=indent,
-        subsequent_indent=indent,
+        subsequent_indent=f"{indent}  ",
         break_long_words=False,
         break_on_hyphens=False,
     )
@@ -130,13 +128,13 @@ def say(sentence: str) -> None:
 def totals(system: System) -> str:
     """Return a system's total of each resource except memory."""
     kinds = zip(system.resources, system.total.tolist(), strict=True)
-    return ", ".join(f"{total:,} {kind}" for kind, total in kinds if kind != "mem")
+    return ", ".join(amount(kind, total) for kind, total in kinds if kind != "mem")
 
 
 def width() -> int:
-    """Return the largest width of a table: the terminal's, or 120 if there is none."""
+    """Return the largest width of a table: the terminal's, or 99 if there is none."""
     return (
         max(80, shutil.get_terminal_size().columns)
         if sys.stdout is not None and sys.stdout.isatty()
-        else 120
+        else LONGEST_LINE
     )

@@ -65,8 +65,8 @@ class InferredLog:
         baseline, compared = nearest(table), table.study.baseline.dispatcher
         if baseline and baseline != compared:
             say(
-                f"{baseline} agrees with the recorded waits, {compared} does not: compare with"
-                f" {baseline} if the site runs it."
+                f"{baseline} agrees with the recorded waits, {compared} does not. Use {baseline} as"
+                " the baseline if the site runs it."
             )
         named = f" -d {shlex.quote(baseline)}" if baseline else ""
         echo("Next:")

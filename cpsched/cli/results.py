@@ -1,5 +1,5 @@
 """
-What ``simulate``, ``compare`` and ``what-if`` print about finished runs: a table and a finding.
+The printed results of ``simulate``, ``compare`` and ``what-if``: tables and sentences.
 """
 
 from __future__ import annotations
@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -34,7 +33,7 @@ def show_results(
     with_case: bool = True,
 ) -> None:
     """
-    Print the results of runs: the leading metrics, what became of jobs, and the finding.
+    Print the results of runs: the leading metrics, the outcomes of jobs, and the finding.
 
     Parameters
     ----------
@@ -60,27 +59,24 @@ def show_results(
         # Escaped already, apart from the colours of a terminal.
         typer.echo(f"\n{results_text(table, case, width(), colour=_in_colour())}")
         # Reasons and counts of what is left out stand above where they are the same in all runs.
-        _wrapped(never_started(table, case))
-        _wrapped(
-            outcome_lines(table, case, without=("rejected", "set_aside"), never=("never_started",))
+        lines = (
+            *never_started(table, case),
+            *outcome_lines(
+                table, case, without=("rejected", "set_aside"), never=("never_started",)
+            ),
+            *load_lines(table, case),
         )
-        _wrapped(load_lines(table, case))
+        for line in lines:
+            say(line)
         if (start := table.study.measure_from) is not None:
-            say(f"The table is of whole runs, the finding of the jobs submitted from {start} on.")
+            say(f"The table covers whole runs, the finding the jobs submitted from {start} on.")
     if all_tables:
         _show_all(table)
     _show_finding(table, repeat)
     several = len(table.cases) > 1
-    _wrapped(
-        f"{case}: {line}" if several else line
-        for case in table.cases
-        for line in validation_lines(table, case)
-    )
-
-
-def _wrapped(lines: Iterable[str]) -> None:
-    for line in lines:
-        echo("\n".join(wrap(line, width(), subsequent_indent="  ", break_on_hyphens=False)))
+    for case in table.cases:
+        for line in validation_lines(table, case):
+            say(f"{case}: {line}" if several else line)
 
 
 def _show_finding(table: ResultsTable, repeat: str) -> None:
@@ -109,8 +105,11 @@ def _show_across(table: ResultsTable) -> None:
     from cpsched.report.across_logs import across_logs, sentences
     from cpsched.report.views import over_logs
 
-    for line in sentences(across_logs(table)):
-        say(f"\n{line}")
+    lines = list(sentences(across_logs(table)))
+    if lines:
+        echo("")
+    for line in lines:
+        say(line)
     _show_views(over_logs(table))
 
 
@@ -134,7 +133,7 @@ def _notes(table: ResultsTable) -> Iterator[str]:
     runs = table.study.runs
     seen = {(r.workload, r.predictor, r.not_a_forecast) for r in runs if r.not_a_forecast}
     for workload, predictor, note in sorted(seen):
-        yield f"not a forecast on {escaped(workload)}: {escaped(predictor)} {note}"
+        yield f"Not a forecast on {escaped(workload)}: {escaped(predictor)} {note}."
     yield from solver_notes((run.dispatcher, run.decisions) for run in runs)
     mixed = mixed_allocators((run.dispatcher, run.dispatcher_spec, run.allocator) for run in runs)
     if mixed is not None:
@@ -151,7 +150,7 @@ def _of_first_runs(table: ResultsTable) -> Iterator[View]:
     if (view := decision_view(rows)) is not None:
         yield view
     for key, run in first.items():
-        title = f"Answers of {run.predictor} for {run.dispatcher}:"
+        title = f"predictions of {run.predictor} for {run.dispatcher}"
         jobs = int(run.values["simulated"] or 0)
         if (view := count_view(title, about[key]["predictions"], jobs)) is not None:
             yield view

@@ -253,8 +253,8 @@ def _without_effect(dispatcher: str, workload: Workload) -> str | None:
     }
     if has_jobs.get(setting, True):
         return None
-    what = "may be restarted" if setting == "restarts" else "may change its size"
+    what = "restartable" if setting == "restarts" else "malleable"
     return (
-        f"no job of {workload.title} {what}, but {dispatcher} is for such jobs: --{setting} makes"
-        " a share of the jobs so"
+        f"{dispatcher} has no effect: {workload.title} has no {what} jobs."
+        f" --{setting} makes a share of the jobs {what}."
     )

@@ -42,9 +42,7 @@ def command(
     lines = [("Slurm", f"{view['state']}, reason {view['reason']}")]
     if ahead is not None:
         lines += [("forecast", summary(ahead))]
-        advice = changes(ahead) or [
-            "no shorter time limit would start it earlier, no smaller size end it earlier"
-        ]
+        advice = changes(ahead) or ["neither a shorter time limit nor a smaller size helps"]
         lines += [("" if at else "change", change) for at, change in enumerate(advice)]
     lines += [("note", note) for note in notes]
     if remark:

@@ -84,7 +84,7 @@ def command(
 
 
 def _as_data(site: ImportedSite, touched: AffectedLog, written: list[Path]) -> dict[str, Any]:
-    """Return what was read and what is not modelled as plain JSON types."""
+    """Return the imported objects and the settings that are not modelled as plain JSON types."""
     total = touched.total
     has_log = bool(total.jobs or touched.bad)
     log = {"lines": total.jobs, **_work(total), "unreadable": touched.bad}
@@ -114,7 +114,7 @@ def _work(gap: Gap) -> dict[str, int]:
 
 
 def _read(site: ImportedSite) -> str:
-    """Print what was read."""
+    """Return a line on the imported objects."""
     from cpsched.cli.heading import totals
 
     policy = site.policy
@@ -139,7 +139,7 @@ def _not_modelled(touched: AffectedLog) -> str:
     from cpsched.util.terminal import table_text
 
     if not touched.gaps:
-        return "Nothing that is known not to be modelled was found in the files."
+        return "Every setting in the files is modelled."
     shares = _SHARES.items() if touched.total.jobs else ()
     totals = {header: name for header, name in shares if getattr(touched.total, name)}
     rows = [
@@ -164,8 +164,8 @@ def _notes(site: ImportedSite, touched: AffectedLog) -> Iterator[str]:
         hours = f"{total.core_seconds / 3600:,.0f} core-hours"
         if total.gpu_seconds:
             hours += f" and {total.gpu_seconds / 3600:,.0f} GPU-hours"
-        dash = "; -: not shown by a log" if touched.gaps else ""
+        dash = " (-: not shown by a log)" if touched.gaps else ""
         yield f"the log has {counted(total.jobs, 'line')} of jobs and attempts with {hours}{dash}"
     if touched.bad:
-        yield f"{counted(touched.bad, 'line')} of the log cannot be read"
+        yield f"{counted(touched.bad, 'line')} of the log cannot be read."
     yield from map(escaped, site.notes)

@@ -42,8 +42,8 @@ def _table(plan: Mapping[str, Any]) -> Iterator[str]:
     jobs, now = plan["jobs"], plan["now"]
     starting = sum(bool(job["starts_now_on"]) for job in jobs)
     yield (
-        f"{plan['dispatcher']} would start {starting} of {counted(len(jobs), 'waiting job')} now;"
-        f" {counted(plan['running'], 'job')} run"
+        f"{plan['dispatcher']} would start {starting} of {counted(len(jobs), 'waiting job')} now,"
+        f" with {counted(plan['running'], 'running job')}."
     )
 
     def until(second: int | None) -> str:
@@ -53,12 +53,12 @@ def _table(plan: Mapping[str, Any]) -> Iterator[str]:
         "job": lambda job: job["job"],
         "user": lambda job: job["user"],
         "partition": lambda job: job["partition"],
-        "waits": lambda job: duration(now - job["submit"]),
+        "waits for": lambda job: duration(now - job["submit"]),
         "cores": lambda job: str(job["cores"]),
         "starts now on": lambda job: compress(job["starts_now_on"]),
         "planned in": lambda job: until(job["planned_start"]),
         "Slurm expects in": lambda job: until(job["slurm_expects"]),
-        "why not": lambda job: job["why"],
+        "reason": lambda job: job["why"],
     }
     if jobs:
         rows = [[escaped(text(job)) for text in columns.values()] for job in jobs]

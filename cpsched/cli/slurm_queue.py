@@ -103,5 +103,5 @@ def write_metrics(path: Path | None, metrics: list[Metric]) -> None:
 
 
 def sentence_on_policy(remark: str) -> str:
-    """Say under which policy jobs were asked about."""
-    return f"{remark[:1].upper()}{remark[1:]}; waiting jobs are in the order of Slurm's priorities."
+    """Return the policy of an answer in a sentence."""
+    return f"{remark[:1].upper()}{remark[1:]}. Waiting jobs are in the order of Slurm's priorities."

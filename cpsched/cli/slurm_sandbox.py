@@ -62,7 +62,7 @@ def command(
         tempfile.TemporaryDirectory(prefix="cpsched-") as folder,
         PrivateSlurm(Path(folder) / "slurm", SITE) as slurm,
     ):
-        say(f"Slurm runs with {counted(len(slurm.nodes), 'node')}; SLURM_CONF={slurm.conf}")
+        say(f"Slurm runs with {counted(len(slurm.nodes), 'node')}, SLURM_CONF={slurm.conf}")
         system = system_of(Scontrol(slurm.environment))
         warm_up(system, dispatcher, predictor)
         loop = SandboxLoop(slurm, Follower(system, dispatcher, predictor, seed=seed), stream, say)
@@ -80,7 +80,7 @@ def _summary(dispatcher: str, results: Sequence[JobResult], submitted: int) -> s
     ran = f"{dispatcher}: {len(waits)} of {counted(submitted, 'submitted job')} ran"
     if not waits:
         return f"{ran}."
-    return f"{ran}, mean wait {sum(waits) / len(waits):.1f} s, longest wait {max(waits)} s."
+    return f"{ran}, mean wait {sum(waits) / len(waits):.1f} s, longest wait {max(waits):,} s."
 
 
 def _with_time(line: str, *, err: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpsched.cli.output import counted, escaped
-from cpsched.util.words import brief, memory
+from cpsched.util.words import amount, brief
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,10 +25,7 @@ def system_text(system: System, width: int) -> str:
 
 def _parts(system: System, width: int) -> Iterator[str]:
     kinds = zip(system.resources, system.total.tolist(), strict=True)
-    held = [
-        f"{memory(total)} of memory" if kind == "mem" else f"{total:,} {kind}"
-        for kind, total in kinds
-    ]
+    held = [amount(kind, total) for kind, total in kinds]
     yield f"{escaped(system.title)}: {counted(system.num_nodes, 'node')}, {', '.join(held)}"
     yield _nodes(system, width)
     if system.queues:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cpsched.cli.heading import width
+from cpsched.cli.heading import say, width
 from cpsched.cli.log_study import say_what_is_assumed, study_of_log
 from cpsched.cli.options import (
     AsJson,
@@ -91,14 +91,15 @@ def command(
         print_json("validation", json.loads(files[0].read_text(encoding="utf-8")))
         return
     for line in _lines(checked):
-        echo(line)
+        echo(line) if "\n" in line else say(line)
     down = downtimes(checked.schedule)
     if down and study.settings.outages == "none":
         table = escaped(str(out / "validation-outages.csv"))
-        echo(f"{downtime_sentence(down)} Then: --outages table:file={table}")
+        say(f"{downtime_sentence(down)} If so: --outages table:file={table}")
     for difference in checked.differences:
-        echo(f"\n{escaped(difference.title)}\n  simulation: {escaped(difference.simulated)}")
-        echo(f"  record:     {escaped(difference.recorded)}")
+        echo(f"\n{escaped(difference.title)}")
+        say(f"  simulated: {escaped(difference.simulated)}")
+        say(f"  recorded:  {escaped(difference.recorded)}")
     echo(f"\nFiles: {', '.join(escaped(str(path)) for path in files)}")
 
 
@@ -111,7 +112,7 @@ def _lines(checked: ValidationResult) -> Iterator[str]:
     again = f" ({starts:,} attempts)" if starts > validation.jobs else ""
     yield f"{counted(validation.jobs, 'job')}{again} with a recorded start"
     for reason, number in validation.left_out.items():
-        yield f"left out: {counted(number, 'job')} {reason}"
+        yield f"Excluded: {counted(number, 'job')} {reason}."
     yield from lines_of_run(checked.summary)
     yield ""
     yield from map(escaped, statement(validation, checked.repeats))
@@ -119,9 +120,9 @@ def _lines(checked: ValidationResult) -> Iterator[str]:
     yield _groups(validation)
     there = Counter(kind for kind, _, _ in validation.groups)
     if cut := [f"{kind} ({of})" for kind, of in there.items() if of > _MOST]:
-        yield f"Shown are the {_MOST} largest groups of {', '.join(cut)}; validation.json has all."
+        yield f"The {_MOST} largest groups of {', '.join(cut)}. All are in validation.json."
     yield ""
-    yield f"From a decision to a start: {checked.lag} s, the median of jobs that start at once."
+    yield f"Lag from decision to start: {checked.lag} s, the median of jobs that start at once."
 
 
 def _groups(validation: Validation) -> str:
@@ -137,17 +138,18 @@ def _groups(validation: Validation) -> str:
             rows.append((kind, name, errors))
 
     headers = [
-        *("kind", "group", "jobs", "recorded mean wait", "simulated mean wait", "median error"),
-        *("p90 error", "within 1 min", "within 10 min", "within 1 h", "rank correlation"),
+        *("group", "jobs", "recorded\nmean wait", "simulated\nmean wait", "median\nerror"),
+        *("p90\nerror", "within\n10 min", "rank\ncorr."),
     ]
     times = ("recorded", "simulated", "median_error", "p90_error")
     cells = [
         [
-            *(kind, escaped(name), f"{errors.jobs:,}"),
+            "all jobs" if kind == "all" else f"{kind} {escaped(name)}",
+            f"{errors.jobs:,}",
             *(duration(round(getattr(errors, time))) for time in times),
-            *(percent(share, 1) for share in errors.within),
+            percent(errors.within[1], 1),
             "-" if errors.rank is None else f"{errors.rank:.2f}",
         ]
         for kind, name, errors in rows
     ]
-    return table_text(headers, cells, width=width(), names=2)
+    return table_text(headers, cells, width=width())

@@ -1,4 +1,4 @@
-"""``cpsched verify``: whether runs, studies and benches are right."""
+"""``cpsched verify``: the check of runs, studies and benchmark folders."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _recounted(folder: Path, repeat: int | None, workers: int) -> Recount:
 def _print_runs(runs: Sequence[dict[str, Any]]) -> None:
     for run in runs:
         number = len(run["findings"])
-        result = f"{counted(number, 'thing')} wrong" if number else "OK"
+        result = counted(number, "problem") if number else "OK"
         line = f"{escaped(run['folder'])}: {counted(run['jobs'], 'job')}, {result}"
         echo("\n  ".join([line, *run["findings"]]))
 
@@ -96,7 +96,7 @@ def _print_bench(folder: Path, recount: Recount) -> None:
         echo(f"note: {escaped(note)}")
     for line in recount.wrong:
         echo(escaped(line))
-    result = f"{counted(len(recount.wrong), 'thing')} wrong" if recount.wrong else "OK"
+    result = counted(len(recount.wrong), "problem") if recount.wrong else "OK"
     echo(
         f"{escaped(str(folder))}: {counted(recount.schedules, 'schedule')} checked,"
         f" {counted(recount.runs, 'run')} re-run, {result}"

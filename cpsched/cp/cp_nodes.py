@@ -77,22 +77,20 @@ class NodeProblem(DecisionProblem):
 
 class CpNodes(PlanningDispatcher[NodeProblem]):
     """
-    Pure constraint programming: plan starts and nodes together.
+    Constraint programming that plans starts and nodes together.
 
     Parameters
     ----------
     search, objective, window, limit, allocator
-        As for :class:`~cpsched.cp.dispatcher.PlanningDispatcher`; the allocator is for the list
-        plan.
+        As for :class:`~cpsched.cp.dispatcher.PlanningDispatcher`. The allocator places the jobs of
+        the list plan.
     """
 
     name = "cp-nodes"
     family = "constraint programming, after Remediani 2017"
     keeps_places = False
-    good_for = "the thesis's models on nodes; low slowdowns where runtimes are known (cp-1 to cp-3)"
-    goes_wrong_when = (
-        "there are many nodes or waiting jobs: decisions are slow, and plans hold 20 jobs"
-    )
+    good_for = "the thesis's models on nodes, and low slowdowns with known runtimes (cp-1 to cp-3)"
+    goes_wrong_when = "many nodes or waiting jobs: decisions are slow, and plans have 20 jobs"
 
     def problem(self, view: View, jobs: JobTable, *, shortened: bool = False) -> NodeProblem:
         """Return the jobs and the machine's nodes."""

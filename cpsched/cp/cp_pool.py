@@ -49,32 +49,34 @@ NOTHING_ELSE, ANY, EASY = FILLS = ("none", "any", "easy")
 
 class CpPool(PlanningDispatcher[PoolProblem]):
     """
-    Hybrid constraint programming: plan on the machine as one pool, then map to nodes.
+    Constraint programming on the system as one pool, then mapping of the plan to nodes.
 
     Parameters
     ----------
     search, objective, window, limit, allocator
-        As for :class:`~cpsched.cp.dispatcher.PlanningDispatcher`. Jobs are mapped to nodes in
-        order of the search, too.
+        As for :class:`~cpsched.cp.dispatcher.PlanningDispatcher`. Jobs are mapped to nodes in the
+        order of the search.
     fill
-        What starts besides: ``none``, as in the thesis; ``any``: after what is planned for now, all
-        that finds nodes, by priority; ``easy``: EASY's pass in that order, with a reservation for
-        the first that finds none.
+        The jobs that start in addition to the plan. ``none``: no others, as in the thesis. ``any``:
+        every job that fits, by priority. ``easy``: the jobs that EASY starts in that order, with a
+        reservation for the first job that does not fit.
     estimate
-        Which runtimes that reservation is made of, with ``easy``; see
+        The runtimes used for that reservation, see
         :class:`~cpsched.dispatch.shadow.ReservationView`.
     constraint
-        Rules of a site that no decision breaks, with ``and`` between them, such as ``core per user
-        at most 64 and jobs of queue debug at most 4``.
+        Site rules that every decision keeps, joined by ``and``. For example ``core per user at
+        most 64 and jobs of queue debug at most 4``.
     overdue
-        With ``search=wsept``, as for :class:`~cpsched.dispatch.orders.Wsept`: such jobs come
-        before those planned for now.
+        With ``search=wsept``, as for :class:`~cpsched.dispatch.orders.Wsept`. Overdue jobs come
+        before the planned ones.
     """
 
     name = "cp-pool"
     family = "constraint programming, after Remediani 2017"
-    good_for = "rules of a site (constraint) with short waits; cph-0 to cph-3 are the thesis's"
-    goes_wrong_when = "computing time is limited: easy-plan is as good without the solver"
+    good_for = "rules of a site (constraint) with short waits (cph-0 to cph-3: as in the thesis)"
+    goes_wrong_when = (
+        "computing time is limited (easy-plan has nearly all of the gain without the solver)"
+    )
 
     def __init__(
         self,
@@ -275,10 +277,11 @@ class CpPool(PlanningDispatcher[PoolProblem]):
 
 class EasyPlan(CpPool):
     """
-    EASY by WSEPT that first starts what a plan by expected runtimes starts now; needs no solver.
+    EASY in WSEPT order that first starts the jobs of a list plan; needs no solver.
 
-    EASY keeps the first job's nodes free for as long as others have requested. The plan reserves
-    for all jobs, by how long they are likely to run, so that more of them start in time.
+    EASY keeps the nodes of the first job free for the requested times of others. The list plan
+    reserves nodes for all jobs by the empirical runtime distribution, so that more of them start
+    in time.
 
     Parameters
     ----------
@@ -287,10 +290,10 @@ class EasyPlan(CpPool):
     """
 
     name = "easy-plan"
-    good_for = "requested times: short waits, at two to three times EASY by WSEPT's computing"
-    goes_wrong_when = (
-        "runtimes are known (lookahead is better then), or the longest waits matter most"
+    good_for = (
+        "only requested times are known: short waits at two to three times the cost of easy-wsept"
     )
+    goes_wrong_when = "runtimes are known (use lookahead), or the longest waits matter most"
 
     def __init__(
         self,

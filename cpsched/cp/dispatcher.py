@@ -39,27 +39,25 @@ P = TypeVar("P", bound=DecisionProblem)
 
 class PlanningDispatcher(LearningDispatcher, Generic[P]):
     """
-    Plans a window of the queue with CP-SAT and starts what the plan starts now.
+    Base class of dispatchers that plan a window of the queue with CP-SAT.
 
     Parameters
     ----------
     search
         ``expected-wait``, ``slowdown`` or ``wsept``: branch on jobs in that order, earliest start
-        first; ``default``: the solver's own search. The queue is looked at, and the list plan made,
-        in the same order; with ``default`` in that of the objective's priority.
+        first. ``default``: the solver's own search. The window and the list plan follow the same
+        order, or that of the objective with ``default``.
     objective
-        ``expected-wait``, ``slowdown``, ``wsept`` (what waiting is expected to cost, of jobs that
-        run for as long as is likely), or one of your own, which needs a search.
+        ``expected-wait``, ``slowdown``, ``wsept`` (expected cost of waiting by the empirical
+        runtime distribution), or one of your own, which needs a search.
     window
-        How many jobs are planned: the first half by priority, then those that may fit now; None:
-        all.
+        Number of planned jobs: the first half by priority, then those that may fit now. None: all.
     limit
-        Deterministic time a decision's solve may take; None: the list plan is followed, and there
-        is no solver.
+        Deterministic time of a solver call. None: the list plan is followed without a solver.
     allocator
         Name of the allocator.
     estimate
-        Which runtimes reservations are made of, where it makes any.
+        The runtimes used for reservations, if it makes any.
     """
 
     #: Whether jobs outside the window may start, too.

@@ -45,23 +45,24 @@ if TYPE_CHECKING:
 
 class Lookahead(Dispatcher):
     """
-    Plans every waiting job as if predicted runtimes were true, and starts what the plan starts now.
+    A list plan of the whole queue with predicted runtimes, followed as planned.
 
     Parameters
     ----------
     aging
-        Seconds of waiting after which a wait costs much more than it slows a job down, with the
-        fourth power of the wait; see ``docs/background/list-plans.md``.
+        Ageing threshold, seconds. Beyond it a wait costs with its fourth power, see
+        ``docs/background/list-plans.md``.
     arrivals
-        How many of the last arrivals are planned once more, after the waiting jobs.
+        Number of last arrivals that are planned once more, after the waiting jobs. They stand for
+        jobs to come.
     allocator
         Name of the allocator.
     """
 
     name = "lookahead"
     family = "plans"
-    good_for = "runtimes that are known: the lowest slowdowns there are"
-    goes_wrong_when = "runtimes are only estimates, which it treats as exact, or queues are long"
+    good_for = "known runtimes: the lowest slowdowns of all dispatchers"
+    goes_wrong_when = "runtimes are estimates (it treats them as exact), or queues are long"
     allocator: Allocator
 
     def __init__(

@@ -41,28 +41,27 @@ _TOGETHER = 2**20
 
 
 def make_allocator(spec: str) -> Allocator:
-    """Return a registered allocator."""
+    """Return a new allocator by its registered name."""
     allocator: Allocator = build("allocators", spec)
     return allocator
 
 
 class Allocator:
     """
-    Puts units on nodes.
+    Base class of allocators: places the tasks of a job on nodes.
 
     Attributes
     ----------
     name
-        As registered.
+        Its registered name.
     policy
-        The number of its order of nodes in the native core.
+        Number of its order of nodes in the native core.
     looks_at_jobs
-        Whether that order depends on other jobs, so that it must be told of them at every pass.
+        Whether that order depends on other jobs, which it then receives at every pass.
     memory
-        What the native passes that place jobs with it remember between decisions: a cache, and no
-        state.
+        Cache of the native passes between decisions. It is no state.
     capacity, levels
-        What each node has, shape ``(N, R)``, and its group at each level of the topology, shape
+        Capacity of each node, shape ``(N, R)``, and its group at each level of the topology, shape
         ``(L, N)``.
     """
 
@@ -82,7 +81,7 @@ class Allocator:
         Raises
         ------
         DispatchError
-            If its class does not say in which order nodes are taken.
+            If its class does not define an order of nodes.
         """
         if not isinstance(getattr(self, "policy", None), int | np.integer):
             raise DispatchError(
@@ -96,11 +95,11 @@ class Allocator:
 
     def look_at(self, view: View) -> _core.PassMemory:
         """
-        Point the native passes to a view; return what they are called on.
+        Set the view of the native passes, and return the arguments of their calls.
 
-        It forgets what does not hold any more, if the view has another job store than the last
-        one, if the queue has been reordered or if other nodes are eligible. A store's columns that
-        are set at submit, and the masks of eligible nodes, must not be changed in place.
+        Cached results are dropped if the view has another job store than the last one, if the queue
+        has been reordered, or if other nodes are eligible. Columns of the store that are set at
+        submit, and the masks of eligible nodes, must not be changed in place.
         """
         store = view.waiting.store
         self.memory.look_at(
@@ -116,18 +115,18 @@ class Allocator:
         changed: Mapping[int, int] = MappingProxyType({}),
     ) -> Allocation | None:
         """
-        Place one job.
+        Return the allocation of one job.
 
         Parameters
         ----------
         view
-            Supplies the job store and the eligible nodes.
+            Has the job store and the eligible nodes.
         row
-            The job's row in the store; it may wait or run.
+            The job's row in the store. It may wait or run.
         free
-            What each node has to give, shape ``(N, R)``; not changed.
+            Free capacity of each node, shape ``(N, R)``. It is not changed.
         changed
-            Values that count instead of the job's own, by column of
+            Values that replace the job's own, by column of
             :mod:`cpsched.model.columns`.
 
         Returns
@@ -143,7 +142,7 @@ class Allocator:
         return None if takes is None else self.allocation(view, row, takes)
 
     def allocation(self, view: View, row: int, takes: IntArray) -> Allocation:
-        """Return the allocation of a job that puts ``takes[n]`` units on node n."""
+        """Return the allocation of a job with ``takes[n]`` tasks on node n."""
         store = view.waiting.store
         shape = store.shapes[store.columns[row, c.SHAPE]]
         node = np.flatnonzero(takes).astype(np.int64)
@@ -157,19 +156,19 @@ class Allocator:
 
     def planned(self, view: View, row: int, nodes: IntArray, units: IntArray) -> Allocation | None:
         """
-        Return the allocation of a job according to a plan; None if the plan violates its request.
+        Return the allocation of a job according to a plan, or None if its request is violated.
 
-        Whether there is room for it is not checked.
+        Free capacity is not checked.
 
         Parameters
         ----------
         nodes, units
-            Of a :class:`~cpsched.model.decision.PlannedStarts`.
+            As in a :class:`~cpsched.model.decision.PlannedStarts`.
 
         Raises
         ------
         DispatchError
-            If these are not nodes of the machine, or the units are not the job's number.
+            If the system lacks these nodes, or the number of tasks is not the job's.
         """
         columns = view.waiting.store.columns
         # Dispatchers of others may name them in lists.
@@ -199,21 +198,21 @@ class Allocator:
 
 
 class FirstFit(Allocator):
-    """The nodes in their order along the line."""
+    """Nodes in the order of the system."""
 
     name = "first-fit"
     policy = 0
 
 
 class BestFit(Allocator):
-    """The node that has room for the fewest units of this job first."""
+    """The node with capacity for the fewest tasks of this job first."""
 
     name = "best-fit"
     policy = 1
 
 
 class Pack(Allocator):
-    """The busiest node first, so that whole nodes stay free."""
+    """The fullest node first, so that whole nodes stay free."""
 
     name = "pack"
     policy = 2
@@ -221,7 +220,7 @@ class Pack(Allocator):
 
 class Balanced(Allocator):
     """
-    The idlest node first, and those with scarce resources the job does not ask for last.
+    The emptiest node first, and nodes with scarce resources last if the job does not need these.
 
     A resource is scarce if only some nodes have it (GPUs, MICs).
     """
@@ -232,12 +231,12 @@ class Balanced(Allocator):
 
 class SpareScarce(Allocator):
     """
-    The busiest node first, among those whose use takes least from other jobs.
+    The fullest node first, among the nodes without scarce resources that the job does not need.
 
-    Nodes are ordered by the number of kinds that they have, that others lack and that the job does
-    not ask for (GPUs, MICs); then by the number of kinds of which more is free than every node has,
-    if a unit of the job would fit in that (such as a GPU, or large memory); then as by
-    ``pack``.
+    Nodes are ordered by three numbers. The first is the number of scarce resource types on the node
+    that the job does not ask for (GPUs, MICs). The second is the number of resource types of which
+    the node has more free than every node has, if a task of the job would fit without it (such as a
+    GPU, or large memory). The third is the order of ``pack``.
     """
 
     name = "spare-scarce"
@@ -246,12 +245,13 @@ class SpareScarce(Allocator):
 
 class Fgd(Allocator):
     """
-    The nodes whose use takes least room from what waiting and running jobs ask for.
+    The node first where the job least reduces the capacity for other requests.
 
-    The room for each of their requests is counted in units before and after, and weighs more the
-    fewer there is room for; where that is equal, the idlest node comes first. After the
-    fragmentation gradient descent of Weng et al. 2023 ("Beware of Fragmentation", USENIX ATC),
-    which weighs the typical requests of past jobs by their frequency alone.
+    The measure is the number of tasks of each waiting and running request that fit before and after
+    the placement. Requests for which few tasks fit weigh more. Of equal nodes the emptiest comes
+    first.
+    After the fragmentation gradient descent of Weng et al. 2023 ("Beware of Fragmentation", USENIX
+    ATC), which weighs the typical requests of past jobs by their frequency alone.
     """
 
     name = "fgd"
@@ -282,10 +282,10 @@ class Fgd(Allocator):
 
 class LowestSwitch(Allocator):
     """
-    Nodes under the lowest switch that holds the job, the fullest of several.
+    Nodes under the lowest switch with enough free capacity, the fullest if there are several.
 
-    Under it as ``fewest-groups``. Groups are switches, blocks or dragonfly groups, of any sizes;
-    without any it is ``contiguous``.
+    Below that switch nodes are selected as by ``fewest-groups``. Groups are switches, blocks or
+    dragonfly groups of any size. Without groups it is ``contiguous``.
     """
 
     name = "lowest-switch"
@@ -294,10 +294,11 @@ class LowestSwitch(Allocator):
 
 class FewestGroups(Allocator):
     """
-    Nodes in as few groups of the topology's lowest level as hold the job.
+    Nodes in as few groups of the topology's lowest level as possible.
 
-    The group with the least room that is enough; the largest first where none is. Groups are
-    switches, blocks or routers, of any sizes; without any it is ``contiguous``.
+    The group with the least sufficient free capacity comes first, or the largest group if none is
+    sufficient. Groups are switches, blocks or routers of any size. Without groups it is
+    ``contiguous``.
     """
 
     name = "fewest-groups"
@@ -305,7 +306,7 @@ class FewestGroups(Allocator):
 
 
 class Contiguous(Allocator):
-    """The shortest run of free nodes that holds the job, else the fewest runs."""
+    """The shortest sufficient contiguous range of free nodes, else the fewest ranges."""
 
     name = "contiguous"
     policy = 7

@@ -32,27 +32,30 @@ if TYPE_CHECKING:
 
 class Easy(LearningDispatcher):
     """
-    EASY backfilling.
+    EASY backfilling: a reservation for the first job in the queue, and others around it.
+
+    A later job starts if it ends before the reservation, or needs only nodes that the reservation
+    leaves free.
 
     Parameters
     ----------
     order
-        Order of the queue, which also decides which job gets the reservation.
+        Order of the queue. Its first job that does not fit has the reservation.
     backfill
-        Order in which jobs are backfilled (``sjf`` = EASY-SJBF); the queue's own order by default.
+        Order in which later jobs are tried (``sjf``: EASY-SJBF). By default the order of the queue.
     allocator
         Name of the allocator.
     estimate
-        The runtimes used for the reservation: ``predicted``, ``upper`` or ``requested``;
-        running jobs are expected to end by them, and backfilled jobs must end by them; see
+        The runtimes used for the reservation: ``predicted``, ``upper`` or ``requested``. Running
+        jobs are expected to end by them, and backfilled jobs must end by them, see
         :class:`~cpsched.dispatch.shadow.ReservationView`.
     """
 
     name = "easy"
     family = "backfilling"
-    good_for = "a baseline; low slowdowns for little computing with order=wsept,estimate=requested"
+    good_for = "a baseline, and with order=wsept,estimate=requested low slowdowns at low cost"
     goes_wrong_when = (
-        "many jobs are short and the order is fifo; with another order a few wait longer"
+        "many jobs are short and the order is fifo (other orders make a few jobs wait longer)"
     )
 
     def __init__(
@@ -82,25 +85,27 @@ class Easy(LearningDispatcher):
 
 class Conservative(LearningDispatcher):
     """
-    Conservative backfilling: a reservation for every waiting job, or the first few.
+    Conservative backfilling: a reservation for every waiting job, or for the first ones.
 
     Parameters
     ----------
     order
         Order in which jobs are planned.
     depth
-        How many waiting jobs get a reservation; all by default.
+        Number of waiting jobs that have a reservation. By default all.
     allocator
         Name of the allocator.
     estimate
-        Which runtimes reservations are made of: ``predicted``, ``upper`` or ``requested``, see
+        The runtimes used for reservations: ``predicted``, ``upper`` or ``requested``, see
         :class:`~cpsched.dispatch.shadow.ReservationView`.
     """
 
     name = "conservative"
     family = "backfilling"
-    good_for = "short tails of the wait: every job has a reservation"
-    goes_wrong_when = "slowdowns matter and runtimes are requested times, or thousands wait (slow)"
+    good_for = "short longest waits, as every job has a reservation"
+    goes_wrong_when = (
+        "slowdowns matter and only requested times are known, or thousands of jobs wait (slow)"
+    )
 
     def __init__(
         self,

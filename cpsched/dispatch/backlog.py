@@ -34,12 +34,12 @@ MEMORY = 28 * 86400
 
 class Backlog:
     """
-    The backlog at the decisions since the jobs that wait were submitted.
+    Backlog at the decisions since the submits of the waiting jobs.
 
-    The backlog is the time, in seconds, that a system needs for all jobs that wait or run: for each
-    resource the sum over jobs of what they take times the seconds that they are expected to run on,
-    over what the system has; the largest. Jobs that may use some of the nodes only are compared
-    with what these have.
+    The backlog is the time, in seconds, that a system needs for all waiting and running jobs. For
+    each resource it is the sum of each job's amount times its expected remaining seconds, divided
+    by the capacity. The largest of these values counts. Jobs that may use only some nodes are
+    compared with the capacity of these nodes.
     """
 
     def __init__(self) -> None:

@@ -55,16 +55,16 @@ class WaitReason(StrEnum):
 
 class Reservation(NamedTuple):
     """
-    A waiting job's planned start.
+    Planned start of a waiting job.
 
     Attributes
     ----------
     handle
-        Which job.
+        Handle of the job.
     start
-        The second it is planned to start.
+        The second of its planned start.
     nodes, units
-        Node indices and the units on each of them; None where that is open.
+        Node indices, and the number of tasks on each of them. None if no nodes are planned.
     """
 
     handle: int
@@ -75,31 +75,31 @@ class Reservation(NamedTuple):
 
 class Dispatcher(RemembersArguments, ABC):
     """
-    Decides which jobs start now, and where.
+    Base class of dispatchers: decides which jobs start now, and on which nodes.
 
     Attributes
     ----------
     name
-        As registered.
+        Its registered name.
     family
-        Below what ``cpsched list dispatchers --all`` names it: its kind, or its paper.
+        Heading in ``cpsched list dispatchers --all``: its family, or its paper.
     good_for, goes_wrong_when
-        When to use it and when not, a clause each for ``cpsched list dispatchers``; empty: none.
+        Use and limits, a clause each for ``cpsched list dispatchers``. Empty: none.
     works_with
         ``restarts`` or ``malleable`` for a dispatcher that differs from others only if jobs may be
         restarted, or may change size.
     acts_when_idle
-        Whether it is called even when no job waits (for example to resize running ones).
+        Whether it is called even when no job waits (for example to resize running jobs).
     selects_sets
-        Whether it chooses among sets of jobs to start now and plans no others. Then a job may wait
-        only because a set without it is better.
+        Whether it selects sets of jobs to start now and plans no others. A job may then wait only
+        because a set without it is better.
     keeps_places
-        Whether it satisfies requested segments and switch limits.
+        Whether it keeps requested segments and switch limits.
     allocator
-        Places its jobs, the planned ones too; None: it does so without one.
+        Allocator of its starts and planned starts. None: it places jobs itself.
     interval
-        Seconds of the grid on which it decides; None: at every event. The caller may choose
-        another grid.
+        Seconds of the grid of its decisions. None: at every event. The caller may choose another
+        grid.
     """
 
     name: ClassVar[str] = ""
@@ -119,45 +119,46 @@ class Dispatcher(RemembersArguments, ABC):
         check_own_dispatcher(cls)
 
     def reset(self, system: System, seed: int) -> None:
-        """Forget everything and prepare for a system, before a run starts."""
+        """Clear all memory and prepare for a system, before a run starts."""
 
     @abstractmethod
     def decide(self, view: View) -> Decision:
-        """Answer one view."""
+        """Return the decision for one view."""
 
     def native(self, store: JobStore, num_jobs: int) -> NativeRule | None:  # noqa: ARG002
         """
-        Return what the event loop asks instead of :meth:`decide`; None if there is nothing.
+        Return the native rule that the event loop calls instead of :meth:`decide`, or None.
 
-        It decides the same without Python, and is asked only where nobody sees each decision. A
-        class that derives from one with a native rule may decide differently: it has none.
+        It makes the same decisions without Python, and is called only if no observer sees each
+        decision. A subclass of a class with a native rule has none, because it may decide
+        differently.
 
         Parameters
         ----------
         store
-            The jobs that have been submitted.
+            The submitted jobs.
         num_jobs
-            All jobs of the simulation.
+            Number of jobs in the simulation.
         """
         return None
 
     def state(self) -> Mapping[str, Any]:
-        """Return what is remembered between decisions, as arrays and scalars."""
+        """Return the memory between decisions, as arrays and scalars."""
         return {}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """
-        Restore what :meth:`state` returned; raise a ValueError if it is not valid.
+        Restore the result of :meth:`state`; raise a ValueError if it is invalid.
 
         An altered checkpoint is refused before, by its digest.
         """
 
     def ranking(self, view: View) -> IntArray | None:  # noqa: ARG002
-        """Return the waiting jobs' rows of the job store in its order; None: it has no order."""
+        """Return the waiting jobs in its order, as rows of the job store. None: no order."""
         return None
 
     def considered(self, view: View) -> IntArray | None:  # noqa: ARG002
-        """Return the rows of the job store that it considers for a start now; None: all waiting."""
+        """Return the jobs that it considers now, as rows of the job store. None: all waiting."""
         return None
 
     def not_considered(
@@ -167,15 +168,15 @@ class Dispatcher(RemembersArguments, ABC):
         row: int,  # noqa: ARG002
     ) -> str:
         """
-        Return which window, depth or interval keeps it from considering a waiting job.
+        Return the window, depth or interval that excludes a waiting job, in words.
 
-        For example ``only the first 20 of 35 waiting jobs are planned (window=20)``; '' for a job
-        that it considers, and where :meth:`considered` says all there is to say.
+        For example ``only the first 20 of 35 waiting jobs are planned (window=20)``. Empty for a
+        job that it considers, and where :meth:`considered` is the whole reason.
 
         Parameters
         ----------
         view, decision
-            What it was shown and what it answered, before that is carried out.
+            The view and the decision, before it is carried out.
         row
             The job's row of the job store.
         """
@@ -183,18 +184,18 @@ class Dispatcher(RemembersArguments, ABC):
 
     def barring(self, view: View, row: int) -> IntArray | None:  # noqa: ARG002
         """
-        Return the rows of the waiting jobs that a job may not overtake where they do not start.
+        Return the waiting jobs that a job may not overtake, as rows of the job store.
 
-        None: all that are before it in the order. Those behind it in the order do not count.
+        None: all jobs before it in the order. Jobs behind it in the order do not matter.
         """
         return None
 
     def reservation_view(self, view: View) -> View:
-        """Return the view with the runtimes and expected ends that its reservations go by."""
+        """Return the view with the runtimes and expected ends used for reservations."""
         return view
 
     def reservations(self, view: View, decision: Decision) -> Sequence[Reservation]:  # noqa: ARG002
-        """Return what it reserves for waiting jobs; by default the plan of its decision."""
+        """Return the reservations of waiting jobs, by default the plan of the decision."""
         plan = decision.planned_starts
         if plan is None:
             return ()
@@ -211,12 +212,12 @@ class Dispatcher(RemembersArguments, ABC):
         derived: WaitReason,
     ) -> WaitReason:
         """
-        Return why a job waits for which there is room beside all that start.
+        Return the reason why a job waits although it fits in addition to all starts.
 
         Parameters
         ----------
         view, decision
-            What it was shown and what it answered, before that is carried out.
+            The view and the decision, before it is carried out.
         row
             The job's row of the job store.
         derived
@@ -227,20 +228,20 @@ class Dispatcher(RemembersArguments, ABC):
 
     def wait_note(self, row: int) -> str:  # noqa: ARG002
         """
-        Return an additional note on a job's wait, such as the limit that holds it.
+        Return a note on a job's wait, such as the limit that stops it.
 
-        As of its last decision; '' if there is none.
+        It is of the last decision. Empty if there is none.
         """
         return ""
 
     def never_starts(self, view: View) -> Mapping[int, str]:  # noqa: ARG002
         """
-        Return why it will never start some waiting jobs, whatever ends, by row of the job store.
+        Return the reasons why some waiting jobs can never start, by row of the job store.
 
-        For example ``{7: "QOSMaxWallDurationPerJobLimit"}``. Once nothing else is left to happen,
-        they leave the queue and are counted as never started.
+        For example ``{7: "QOSMaxWallDurationPerJobLimit"}``. When no other event is left, these
+        jobs leave the queue and are counted as never started.
         """
         return {}
 
     def on_epoch(self, epoch: int | None) -> None:
-        """Receive the Unix time of second 0, if known; called before :meth:`reset`."""
+        """Set the Unix time of second 0, if known; called before :meth:`reset`."""

@@ -33,33 +33,34 @@ if TYPE_CHECKING:
 
 class LearningDispatcher(Dispatcher):
     """
-    A dispatcher with priorities, which share one history of runtimes.
+    Base class of dispatchers with orders that share one history of runtimes.
 
-    Write :meth:`choose` instead of :meth:`decide`. If nothing learns, there is no other difference.
-    Otherwise ended jobs are learnt from before each decision, the dispatcher is also called when no
-    job waits (or ends would be noticed late), and the history is part of its state.
+    Subclasses write :meth:`choose` instead of :meth:`decide`. If nothing learns, this is the only
+    difference. Otherwise the history learns from ended jobs before each decision, and is part of
+    the state. The dispatcher is then also called when no job waits, so that no end is missed.
 
     Parameters
     ----------
     priorities
-        The priorities that order its jobs; the first one orders the queue.
+        The orders of its jobs. The first one orders the queue.
     learns
-        Whether the dispatcher itself uses the history, which is also kept if a priority uses it.
+        Whether the dispatcher itself uses the history. The history is also kept if an order uses
+        it.
     allocator
-        Name of its allocator; None: it sets one itself, or has none.
+        Name of its allocator. None: it sets one itself, or has none.
     estimate
-        Which runtimes its reservations are made of, see
+        Runtimes used for reservations, see
         :class:`~cpsched.dispatch.shadow.ReservationView`.
 
     Attributes
     ----------
     history
-        What has been learnt.
+        The learned runtimes.
     overdue
         Factor of the backlog after which its own order takes a job first, see
-        :class:`~cpsched.dispatch.backlog.Backlog`; None: only its priorities may have one.
+        :class:`~cpsched.dispatch.backlog.Backlog`. None: only its orders may have one.
     queues
-        The order of each priority.
+        The queue in each order.
     """
 
     allocator: Allocator
@@ -67,7 +68,7 @@ class LearningDispatcher(Dispatcher):
 
     @property
     def in_queue_order(self) -> bool:
-        """Whether jobs are taken as they wait, and reserved for by their runtime estimates."""
+        """Whether jobs start in queue order, with reservations by their runtime estimates."""
         return all(queue.is_fifo for queue in self.queues) and self.reserving.by_estimate
 
     def __init__(
@@ -91,7 +92,7 @@ class LearningDispatcher(Dispatcher):
         self._sizes = FifoOrder()
 
     def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
-        """Prepare the priorities and the allocator for a system."""
+        """Prepare the orders and the allocator for a system."""
         self._known_shapes = None
         self.history.forget()
         for priority, queue in zip(self.priorities, self.queues, strict=True):
@@ -105,12 +106,12 @@ class LearningDispatcher(Dispatcher):
 
     def decide(self, view: View) -> Decision:
         """
-        Learn from the jobs that have ended, and choose.
+        Learn from ended jobs, and return the decision of :meth:`choose`.
 
         Raises
         ------
         ConfigError
-            If a job asks for what this dispatcher cannot keep, see ``keeps_places``.
+            If a job asks for a placement that this dispatcher cannot keep, see ``keeps_places``.
         """
         if not self.keeps_places:
             self._check_locality(view.waiting.store.shapes)
@@ -137,21 +138,21 @@ class LearningDispatcher(Dispatcher):
 
     @abstractmethod
     def choose(self, view: View) -> Decision:
-        """Answer one view, as :meth:`decide` does."""
+        """Return the decision for one view, as :meth:`decide` does."""
 
     def ranking(self, view: View) -> IntArray | None:
-        """Return the queue in order of the first priority."""
+        """Return the queue in the first order."""
         return self.queues[0].rows(view) if self.queues else None
 
     def reservation_view(self, view: View) -> View:
-        """Return the view with the runtimes that reservations are made of."""
+        """Return the view with the runtimes used for reservations."""
         return self.reserving.view(view)
 
     def state(self) -> Mapping[str, Any]:
-        """Return what has been learnt."""
+        """Return the learned runtimes."""
         return {"history": self.history.state()} if self._learns else {}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore what :meth:`state` returned."""
+        """Restore the result of :meth:`state`."""
         if self._learns:
             self.history.restore(state["history"])

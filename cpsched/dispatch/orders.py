@@ -35,33 +35,32 @@ if TYPE_CHECKING:
 
 
 def make_priority(spec: str) -> Priority:
-    """Return a registered priority."""
+    """Return a new order of jobs by its registered name."""
     priority: Priority = build("priorities", spec)
     return priority
 
 
 class Priority(ABC):
     """
-    Orders jobs. Ties keep table order: earlier submit first, then log order.
+    Base class of queue orders. Ties keep table order: earlier submit first, then log order.
 
     Attributes
     ----------
     name
-        As registered.
+        Its registered name.
     static
         Whether a job's keys never change while it waits.
     learns
-        Whether the order follows from ``history``, which such a priority needs.
+        Whether the order uses ``history``, which it then needs.
     history
-        How long the jobs ran that have ended; set and kept by a
+        Runtimes of ended jobs, set by a
         :class:`~cpsched.dispatch.learning.LearningDispatcher`.
     overdue
-        Factor of the backlog after which jobs go first; None: however long they wait.
+        Factor of the backlog after which jobs go first. None: never.
     by_age
-        Whether, of two jobs that differ in nothing but when they were submitted (and who they
-        are), the one before in the table never comes after the other: same request, units,
-        bounds on nodes, predictions and expected wait. Then a queue full of equal jobs costs
-        little. False is always right.
+        Whether the earlier submitted of two otherwise equal jobs never comes after the other. Equal
+        means the same request, tasks, bounds on nodes, predictions and expected wait. A queue full
+        of equal jobs is then sorted quickly. False is always correct.
     """
 
     name: ClassVar[str] = ""
@@ -83,7 +82,7 @@ class Priority(ABC):
         Raises
         ------
         ConfigError
-            If it learns and has no history.
+            If the order learns and has no history.
         """
         if self.learns and self.history is None:
             raise ConfigError(
@@ -104,10 +103,10 @@ class Priority(ABC):
 
     def taken(self, jobs: JobTable) -> IntArray:
         """
-        Return what each job takes at least, shape ``(n, R)``.
+        Return the smallest amounts of resources that each job can use, shape ``(n, R)``.
 
-        What its units ask for, what it needs besides on each of the fewest nodes that hold it,
-        and no less than so many whole nodes if it shares none.
+        They are the request of its tasks, and its request per node on the fewest possible nodes.
+        For an exclusive job they are at least so many whole nodes.
         """
         store = jobs.store
         if store is not self._store or store.reordered != self._reordered:
@@ -125,34 +124,34 @@ class Priority(ABC):
         return taken
 
     def cores(self, jobs: JobTable) -> IntArray:
-        """Return the cores (the first kind) each job takes at least, shape ``(n,)``."""
+        """Return the fewest cores (the first resource type) of each job, shape ``(n,)``."""
         return self.taken(jobs)[:, 0]
 
     def late(self, jobs: JobTable) -> BoolArray:
-        """Return which jobs have waited too long, and go before all others, shape ``(n,)``."""
+        """Return the overdue jobs, which go before all others, shape ``(n,)``."""
         if self.overdue is None or self.history is None:
             return np.zeros(len(jobs), dtype=np.bool_)
         return self.history.backlog.overdue(jobs.handle, self.overdue)
 
     @abstractmethod
     def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:
-        """Return sort keys, most significant first, each shape ``(n,)``; smaller goes first."""
+        """Return sort keys, most significant first, each of shape ``(n,)``. Smaller goes first."""
 
     def order(self, jobs: JobTable, now: int) -> IntArray:
-        """Return the positions of the jobs in order of priority."""
+        """Return the positions of the jobs in this order."""
         keys = self.keys(jobs, now)
         if len(keys) == 1:
             return np.argsort(keys[0], kind="stable")
         return np.lexsort(keys[::-1])
 
     def rows(self, view: View) -> IntArray:
-        """Return the job store's rows of the waiting jobs in order of priority."""
+        """Return the rows of the waiting jobs in the job store, in this order."""
         rows: IntArray = view.waiting.rows[self.order(view.waiting, view.now)]
         return rows
 
 
 class FifoOrder(Priority):
-    """Earlier submit first: table order."""
+    """Earlier submit first, then log order."""
 
     name = "fifo"
     static = True
@@ -272,24 +271,25 @@ class Slowdown(WithDemand):
 
 class Wsept(Priority):
     """
-    What a second of waiting is expected to cost over what the job will take, higher first.
+    Weighted shortest expected processing time (WSEPT) with ageing, highest first.
 
-    Smith's rule (1956) over a job's likely runtimes, which come from how long the jobs ran that
-    have ended: see :meth:`cpsched.dispatch.runtime_distribution.RuntimeHistory.delay_costs`.
+    The priority is the expected cost of one more second of waiting divided by the expected resource
+    use of the job (Smith 1956, Rothkopf 1966). Expectations are over the empirical runtime
+    distribution of ended jobs, see
+    :meth:`cpsched.dispatch.runtime_distribution.RuntimeHistory.delay_costs`.
 
     Parameters
     ----------
     aging
-        Seconds of waiting after which a wait costs much more than it slows a job down, see
+        Ageing threshold, seconds. Beyond it a wait costs with its fourth power, see
         ``docs/background/list-plans.md``.
     width_exponent
-        Exponent of the share of the machine that a job takes: 1 as in Smith's rule, where a job
-        takes its share times its runtime; with less, wide jobs wait less, and with 0 as if all
-        were equally wide.
+        Exponent of the share of the system in the resource use. 1: a job uses its share times its
+        runtime (Smith's rule). Lower values favour wide jobs, and 0 ignores the width.
     overdue
-        A job that has waited this many times as long as the system needs for the largest backlog
-        since the job's submit, or for two thirds of the largest of four weeks, goes first, the
-        widest before others; none: never.
+        A job is overdue, and goes first, if it has waited this multiple of the time that the system
+        needs for the largest backlog since its submit, or for two thirds of the largest backlog of
+        four weeks. The widest overdue job comes first. none: never.
     """
 
     name = "wsept"

@@ -166,15 +166,15 @@ def frozen(rows: IntArray) -> IntArray:
 
 def start_by(view: View, order: AnyArray, allocator: Allocator, *, stop: bool = False) -> Decision:
     """
-    Start waiting jobs in an order, as long as they fit.
+    Return the starts of waiting jobs that fit, tried in an order.
 
     Parameters
     ----------
     order
-        Positions in ``view.waiting``, in the order of trial; jobs left out wait.
+        Positions in ``view.waiting``, in the order of trial. Jobs left out wait.
     allocator
-        Chooses the nodes, see :func:`make_allocator`.
+        Selects the nodes, see :func:`make_allocator`.
     stop
-        Whether to stop at the first job that does not fit; otherwise it is skipped.
+        Whether to stop at the first job that does not fit. Otherwise it is skipped.
     """
     return start_in_order(view, frozen(view.waiting.rows[order]), allocator, stop=stop)

@@ -61,15 +61,15 @@ class PreemptionClaim(NamedTuple):
 
 class Preemption(Wrapper):
     """
-    Wraps another dispatcher; running jobs of low tiers are preempted for jobs of higher ones.
+    Preemption of running jobs of low tiers for jobs of higher tiers, around another dispatcher.
 
-    The other dispatcher first sees only the waiting jobs of the highest tier, then, if none of them
-    can start, those of the next tier as well. A job of a higher tier that does not fit gets the
-    room of running jobs of lower ones, if that is enough: of as few as possible, of the lowest tier
-    first, and within a tier of the youngest. They get a notice of the longest grace time of their
-    queues; until they leave, all that the waiting job needs is reserved for it. If it fits sooner
-    it starts, and jobs that have not left keep running. Urgent jobs are above all tiers, without a
-    grace time.
+    The other dispatcher first sees only the waiting jobs of the highest tier. If none of them can
+    start, it sees those of the next tier as well. A job that does not fit gets nodes of running
+    jobs of lower tiers if these suffice: of as few jobs as possible, the lowest tier first, and the
+    youngest first within a tier. These jobs get a notice with the longest grace time of their
+    queues, and the resources of the waiting job are reserved until they leave. If the job fits
+    sooner, it starts, and jobs that have not left continue. Urgent jobs are above all tiers and
+    have no grace time.
 
     Parameters
     ----------
@@ -79,8 +79,8 @@ class Preemption(Wrapper):
 
     name = "preempt"
     family = "around another dispatcher"
-    good_for = "queues have tiers, and jobs of lower ones may be requeued, suspended or killed"
-    goes_wrong_when = "jobs save no checkpoints: what is preempted is run twice"
+    good_for = "queues have tiers, and jobs of lower tiers may be requeued, suspended or killed"
+    goes_wrong_when = "jobs save no checkpoints, so preempted work is repeated"
 
     def __init__(self, dispatcher: str | Dispatcher = "easy") -> None:
         super().__init__(dispatcher)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 class Fifo(LearningDispatcher):
     """
-    First come, first served: stop at the first job that does not fit.
+    First come, first served (FCFS): stops at the first job that does not fit.
 
     Parameters
     ----------
@@ -36,8 +36,10 @@ class Fifo(LearningDispatcher):
 
     name = "fifo"
     family = "lists"
-    good_for = "a reference: nobody is overtaken"
-    goes_wrong_when = "a large job is at the head: the cluster drains for it, and all others wait"
+    good_for = "a reference, in which no job overtakes another"
+    goes_wrong_when = (
+        "a large job is first in the queue: the cluster drains for it while all others wait"
+    )
     order: ClassVar[type[Priority]] = orders.FifoOrder
 
     def __init__(self, allocator: str = "first-fit") -> None:
@@ -56,7 +58,7 @@ class Fifo(LearningDispatcher):
 
 class Sjf(Fifo):
     """
-    Shortest job first, by the prediction; stop at the first job that does not fit.
+    Shortest predicted job first: stops at the first job that does not fit.
 
     Parameters
     ----------
@@ -65,16 +67,16 @@ class Sjf(Fifo):
     """
 
     name = "sjf"
-    good_for = "a reference; short jobs whose runtimes are known"
+    good_for = "a reference, and short jobs with known runtimes"
     goes_wrong_when = (
-        "jobs are large or long, or runtimes are requested times: it drains the cluster, too"
+        "jobs are large or long, or only requested times are known (the cluster drains)"
     )
     order = orders.SjfOrder
 
 
 class Ljf(Fifo):
     """
-    Longest job first, by the prediction; stop at the first job that does not fit.
+    Longest predicted job first: stops at the first job that does not fit.
 
     Parameters
     ----------
@@ -90,7 +92,7 @@ class Ljf(Fifo):
 
 class Greedy(LearningDispatcher):
     """
-    Priority rule-based: in order of priority, start every job that fits, skip the others.
+    List scheduling without reservations: in priority order, start every job that fits.
 
     Remediani 2017, Algorithm 1; with ``order=slowdown`` it is the SDPRB of that thesis.
 
@@ -104,8 +106,8 @@ class Greedy(LearningDispatcher):
 
     name = "greedy"
     family = "lists"
-    good_for = "low mean waits for little computing, with order=slowdown"
-    goes_wrong_when = "jobs are wide: nothing is reserved for them, and a few wait for weeks"
+    good_for = "low mean waits at low cost, with order=slowdown"
+    goes_wrong_when = "some jobs are wide: without reservations a few of them wait for weeks"
 
     def __init__(self, order: str = "expected-wait", allocator: str = "first-fit") -> None:
         self.priority = make_priority(order)

@@ -105,8 +105,8 @@ class DelayCosts(NamedTuple):
     Attributes
     ----------
     cost, value
-        What a second of waiting is expected to cost, and that over what the job will take of the
-        machine, shape ``(n,)``.
+        Expected cost of one more second of waiting, and this cost divided by the expected resource
+        use of the job, shape ``(n,)``.
     """
 
     cost: FloatArray

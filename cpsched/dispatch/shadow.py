@@ -135,14 +135,12 @@ class Shadow:
 
 class ReservationView:
     """
-    View for the reservations of native passes, which plan by runtime estimates and expected ends.
+    View for reservations of native passes, with runtime estimates and expected ends.
 
-    With ``predicted`` that is the view itself. With ``upper`` it is one in which every waiting
-    job is planned for as long as its bound, and a running one is expected to end at its
-    bound; where that has passed, or the job is being cleaned up, when it is expected to end
-    anyway. With ``requested`` the same with requested times, or with predictions where these are
-    longer.
-    Priorities, and whatever else jobs are ranked by, go by the view itself.
+    ``predicted``: the view itself. ``upper``: waiting jobs take their upper estimate, and running
+    jobs end by it. If it has passed, or the job is being cleaned up, its expected end applies.
+    ``requested``: the same with requested times, or with predictions where these are longer. The
+    order of jobs always follows the view itself.
 
     Parameters
     ----------

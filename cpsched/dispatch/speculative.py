@@ -31,28 +31,28 @@ TRIED, CUT = "tried", "tries_cut_short"
 
 class Speculative(Wrapper):
     """
-    Wraps another dispatcher, which at first sees long restartable jobs as short ones.
+    Short trial runs of long restartable jobs, around another dispatcher.
 
-    It sees such a job with a request of ``seconds``. If the job has not ended by then, it is
-    requeued at its place and from then on has its own request.
+    The other dispatcher sees such a job with a requested time of ``seconds``. If the job has not
+    ended by then, it is requeued at its place and keeps its own requested time.
 
     Parameters
     ----------
     dispatcher
         The wrapped dispatcher.
     seconds
-        How long a try lasts.
+        Length of a trial run, seconds.
     least
-        Requested time in seconds from which on a job is tried; shorter ones start normally.
+        Requested time in seconds from which on a job is tried. Shorter jobs start normally.
     share
-        The largest share of the machine of a tried job. Making room for a wide job is expensive,
-        and a try that is cut short needs it twice.
+        Largest share of the system of a tried job. For example 0.15: wider jobs are not tried,
+        because nodes would have to be freed for them twice.
     """
 
     name = "speculative"
     family = "around another dispatcher"
-    good_for = "jobs may be killed and restarted, and many that ask for hours end within minutes"
-    goes_wrong_when = "restarting is expensive, or runtimes are known: tried jobs run twice"
+    good_for = "jobs may be restarted, and many that request hours end within minutes"
+    goes_wrong_when = "restarts are expensive, or runtimes are known (trial runs are repeated)"
     works_with = "restarts"
 
     def __init__(

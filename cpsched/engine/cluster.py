@@ -61,16 +61,16 @@ _VERBS: Mapping[type, str] = {
 
 class Cluster:
     """
-    A machine, its jobs, a dispatcher and a predictor; without a clock.
+    A system with its jobs, a dispatcher and a predictor, without a clock.
 
     Jobs are identified by the handle that :meth:`submit` returns. Every call has the present
-    second, which never decreases. Nothing starts by itself: :meth:`decide` returns what should
-    start, and :meth:`start` reports that it did.
+    second, which never decreases. Nothing starts by itself: :meth:`decide` returns the decision,
+    and :meth:`start` reports the starts that took place.
 
     Parameters
     ----------
     system
-        The machine.
+        The system.
     dispatcher, predictor
         Specifications like ``easy:backfill=sjf``, or objects.
     correction
@@ -80,11 +80,12 @@ class Cluster:
         Whether jobs may be in queues that the system does not have. These have no rules, and the
         system's default expected wait.
     seed
-        Dispatcher and predictor each get their own seed derived from it.
+        Seed from which dispatcher and predictor each get their own.
     epoch
-        Unix time of second 0, where it is known: a trained predictor counts hours from it.
+        Unix time of second 0, if known. A trained predictor counts hours from it.
     name_of
-        Name of a job in messages, by its handle; by default the id given to :meth:`submit`.
+        Returns the name of a job in messages by its handle. By default the id given to
+        :meth:`submit`.
     may_change
         Whether decisions may change running jobs: resize, suspend, requeue or kill them.
 
@@ -161,28 +162,27 @@ class Cluster:
         job_id
             Its name in messages.
         predicted
-            The caller's prediction, in the order of
-            :class:`~cpsched.model.prediction.Prediction`: three runtimes in seconds, then, if
-            known, its
-            quantiles and its probabilities to end within each horizon. Then the predictor is not
-            called.
+            The caller's prediction, in the order of :class:`~cpsched.model.prediction.Prediction`:
+            three runtimes in seconds, then, if known, its quantiles and its probabilities to end
+            within each horizon. The predictor is not called.
         held
             Whether it may not start before :meth:`release`.
         submitted
-            Since when it waits, if earlier than now; it is still put at the end of the queue.
+            The second since which it waits, if earlier than now. It still comes to the end of the
+            queue.
 
         Returns
         -------
         int
-            Its handle; handles count up from 0.
+            Its handle. Handles count up from 0.
 
         Raises
         ------
         InfeasibleRequestError
-            If it can never run on this machine; then nothing has changed.
+            If it can never run on this system. Nothing is changed.
         ConfigError
-            If its queue is not one of the system's, the prediction is invalid, or time goes back;
-            then nothing has changed.
+            If its queue is not one of the system's, the prediction is invalid, or time goes back.
+            Nothing is changed.
         """
         self._tick(now)
         answers = None if predicted is None else checked_prediction(predicted)
@@ -209,14 +209,14 @@ class Cluster:
         predicted: bool = False,
     ) -> None:
         """
-        Put jobs that are in the store already, ``[first, end)``, at the end of the queue.
+        Put jobs that are already in the store, ``[first, end)``, at the end of the queue.
 
         Parameters
         ----------
         held
-            Those that may not start before :meth:`release`.
+            The jobs that may not start before :meth:`release`.
         classes
-            The nodes of each class of jobs, shape ``(C, N)``, where there are new ones.
+            The nodes of each new class of jobs, shape ``(C, N)``.
         predicted
             Whether their predictions are in the store too.
         """
@@ -235,12 +235,12 @@ class Cluster:
         self._core.has_news = True
 
     def predict(self, first: int, end: int, now: int) -> None:
-        """Estimate the runtimes of jobs ``[first, end)`` of the store, which have just arrived."""
+        """Predict the runtimes of the newly arrived jobs ``[first, end)`` of the store."""
         predict(self.predictor, self.machine.store, self.jobs(first, end), now)
 
     def release(self, handle: int, now: int) -> None:
         """
-        Let a held job into the queue, at its place.
+        Put a held job into the queue, at its place.
 
         Raises
         ------
@@ -254,13 +254,13 @@ class Cluster:
 
     def start(self, starts: Sequence[Start], now: int) -> None:
         """
-        Say that waiting jobs have started, as :meth:`decide` answered or anywhere else.
+        Report that waiting jobs have started, as :meth:`decide` returned or elsewhere.
 
         Raises
         ------
         DispatchError
-            If a job does not wait, or what it is given is not what it asked for, or not free.
-            Then none of them has started.
+            If a job does not wait, or its allocation violates its request or is not free. None of
+            the jobs is started then.
         """
         self._tick(now)
         machine = self.machine
@@ -279,7 +279,7 @@ class Cluster:
 
     def failed(self, handle: int, now: int) -> None:
         """
-        Report a failed start: the job waits again, with one more attempt.
+        Report a failed start. The job waits again, with one more attempt.
 
         Raises
         ------
@@ -313,7 +313,7 @@ class Cluster:
 
     def request_resize(self, handle: int, units: int, now: int) -> None:
         """
-        Report that a running evolving job requests a number of units, which need not be granted.
+        Report that a running evolving job requests a number of tasks, which may be denied.
 
         Raises
         ------
@@ -335,14 +335,14 @@ class Cluster:
         self._core.has_news = True
 
     def ran(self, handle: int, now: int) -> int:
-        """Return how many seconds a running job has run, as on the units it prefers."""
+        """Return the runtime so far of a running job, seconds at its preferred number of tasks."""
         return self._core.ran(handle, now)
 
     def requeue(self, handle: int, now: int) -> None:
         """
-        Say that a running job was taken off its nodes before its end, and waits again.
+        Report that a running job was taken off its nodes before its end, and waits again.
 
-        From then on it is known to run for longer than it has.
+        Its runtime is then known to be longer than it has run.
 
         Raises
         ------
@@ -360,12 +360,12 @@ class Cluster:
         self, handle: int, now: int, *, status: int = Status.COMPLETED, killed: bool = False
     ) -> None:
         """
-        Say that a running job has ended.
+        Report that a running job has ended.
 
         Parameters
         ----------
         status
-            How it ended, see :class:`~cpsched.util.types.Status`.
+            Its status at the end, see :class:`~cpsched.util.types.Status`.
         killed
             Whether it was ended at its requested time.
 
@@ -383,7 +383,7 @@ class Cluster:
             self.observe(handle, runtime, status, killed, now)
 
     def observe(self, handle: int, runtime: int, status: int, killed: bool, now: int) -> None:
-        """Tell the predictor how a job has ended."""
+        """Pass the outcome of an ended job to the predictor."""
         outcome = Outcome(np.array([runtime]), np.array([status]), np.array([killed]))
         self.predictor.observe(self.jobs(handle), outcome, now)
 
@@ -420,9 +420,9 @@ class Cluster:
 
     def set_down(self, nodes: Iterable[int], now: int | None = None) -> None:
         """
-        Set which nodes are down; all others are up.
+        Set the nodes that are down. All others are up.
 
-        Nothing starts on a node that is down; jobs running there continue until their end is
+        Nothing starts on a node that is down. Jobs running there continue until their end is
         reported.
 
         Raises
@@ -436,35 +436,35 @@ class Cluster:
 
     @property
     def learns(self) -> tuple[bool, bool, bool]:
-        """Whether the predictor is asked at submit, told of starts, and told of ends."""
+        """Whether the predictor is called at submits, starts and ends."""
         return self._predicts, self._sees_starts, self._learns
 
     # --- what follows ----------------------------------------------------------------------------
 
     @property
     def next_wake(self) -> int | None:
-        """The next second at which the dispatcher is to be asked, whatever happens until then."""
+        """The next second at which the dispatcher is called without any event."""
         return self._core.next_wake
 
     @property
     def awaits_switches(self) -> bool:
-        """Whether a job's limit of switches will pass."""
+        """Whether the switch limit of a job is going to expire."""
         return self._core.awaits_switches
 
     def is_due(self, now: int) -> bool:
-        """Say whether the dispatcher should be asked: something happened, or it asked for it."""
+        """Return whether the dispatcher should be called: after an event, or at its request."""
         return self._core.is_due(now)
 
     def view(self, now: int) -> View:
-        """Return what the dispatcher can know now; valid until the next event."""
+        """Return the present view of the dispatcher, valid until the next event."""
         return self.machine.view(now)
 
     def prepare(self, now: int) -> View | None:
         """
         Return the view for a decision now, or None if there is nothing to decide.
 
-        All events up to now count as reported. Jobs that should have ended are expected to end
-        later.
+        All events up to now count as reported. Running jobs past their expected end get a later
+        one.
         """
         self._tick(now)
         self._core.is_due(now)
@@ -477,16 +477,16 @@ class Cluster:
 
     def decide(self, now: int) -> Decision:
         """
-        Ask the dispatcher what starts now.
+        Return the dispatcher's decision.
 
-        Its answer is not carried out: report to :meth:`start` which of its starts took place (or to
-        :meth:`failed` which did not), and to :meth:`requeue` which jobs wait again. The time of the
-        requested next call is remembered.
+        It is not carried out. Report to :meth:`start` the starts that took place, to :meth:`failed`
+        those that did not, and to :meth:`requeue` the jobs that wait again. The requested time of
+        the next call is stored.
 
         Raises
         ------
         DispatchError
-            If its decision is not possible here, or its next call is in the past.
+            If the decision is not possible here, or its next call is in the past.
         """
         view = self.prepare(now) or self.view(now)
         decision = self.dispatcher.decide(view)
@@ -495,7 +495,7 @@ class Cluster:
 
     def accept(self, decision: Decision, now: int) -> None:
         """
-        Check an answer of the dispatcher, and remember the requested time of its next call.
+        Check a decision of the dispatcher, and store the requested time of its next call.
 
         Raises
         ------
@@ -549,7 +549,7 @@ class Cluster:
         self._core.add_wake(second)
 
     def node_names(self, allocation: Allocation) -> list[str]:
-        """Return the name of a node for each unit."""
+        """Return the node name of each task."""
         names = self.system.node_names
         return [
             names[node]
@@ -561,10 +561,10 @@ class Cluster:
 
     def state(self) -> dict[str, Any]:
         """
-        Return everything that an equally made cluster needs to continue from here.
+        Return the state from which an equally made cluster can continue.
 
-        Arrays, numbers, strings and nested mappings of them. Jobs from :meth:`submit` are part of
-        it; those from :meth:`admit` must be entered again by the caller.
+        It has arrays, numbers, strings and nested mappings. Jobs from :meth:`submit` are part of
+        it. The caller must enter those from :meth:`admit` again.
         """
         entered = {"jobs": self._encoder.state(), "ids": list(self._ids)} if self._ids else {}
         return {
@@ -582,14 +582,14 @@ class Cluster:
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """
-        Restore what :meth:`state` returned, in an equally made cluster.
+        Restore the result of :meth:`state` in an equally made cluster.
 
-        It is trusted: a file that keeps it has to notice if it was altered.
+        The state is trusted. A file that stores it must detect changes itself.
 
         Raises
         ------
         RunError
-            If dispatcher or predictor cannot restore theirs.
+            If dispatcher or predictor cannot restore their parts.
         """
         if "jobs" in saved:
             self._encoder.restore(saved["jobs"])

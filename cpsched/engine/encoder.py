@@ -48,47 +48,48 @@ _MAY_BE_OPEN = ("switch_wait", "units_min", "units_max")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """
-    What one job asks for at submit.
+    Request of one job at submit.
 
     Attributes
     ----------
     requested_time
         The user's limit, seconds.
     units, resources
-        Number of identical units, and what one of them needs, by resource kind; kinds that are
-        left out are not needed.
+        Number of identical tasks, and the request of one task by resource type. Missing types are
+        not needed.
     per_node
-        What the job needs in addition on every node that it uses.
+        Additional request on every node that the job uses.
     per_node_max
-        The most of a kind that it can use there, if that is more: a range. Omitted kinds have none.
+        Largest useful amount on a node by resource type, if above ``per_node``: a range. Missing
+        types have none.
     nodes_min, nodes_max
         Bounds on the number of its nodes.
     split
-        ``any`` or ``even``: equal numbers of units on its nodes.
+        ``any`` or ``even``: equal numbers of tasks on its nodes.
     contiguous, exclusive
-        Consecutive nodes only; no other jobs on its nodes.
+        Whether it needs consecutive nodes, and nodes without other jobs.
     segment
-        Nodes in each of its segments: each is inside one group of the topology's lowest level, and
-        the number of its nodes is a multiple of this; 0 for none.
+        Nodes in each of its segments. Each segment is inside one group of the topology's lowest
+        level, and the number of its nodes is a multiple of this. 0: none.
     max_switches, switch_wait
-        Most groups of the lowest level that it may use, 0 for any number; and the seconds, from
-        when it may first start, for which this applies, None for as long as it waits.
+        Largest number of groups of the lowest level, 0 for any. And the seconds for which this
+        applies from when the job may first start, None for as long as it waits.
     restartable
         Whether it may be requeued and started again.
     job_type, units_min, units_max
-        ``rigid``, ``moldable``, ``malleable`` or ``evolving``, and the bounds of its units; None
+        ``rigid``, ``moldable``, ``malleable`` or ``evolving``, and the bounds of its tasks. None
         for ``units``, to which ``requested_time`` refers.
     serial, resize_cost
-        Millionths of its work that its units cannot share, and the seconds without progress after
-        each change of size.
+        Serial share of its work in millionths, and the seconds without progress after each change
+        of size.
     urgent, deadline
-        Whether it is to start at once, and the second by which it should have ended.
+        Whether it should start at once, and the second by which it should end.
     constraint
-        Which nodes it may use, as in :func:`cpsched.systems.mapping.classes.parse`:
-        ``a&b|c&^n7``; '' for any.
+        Expression for its nodes, as in :func:`cpsched.systems.mapping.classes.parse`:
+        ``a&b|c&^n7``. Empty: any nodes.
     queue, user, name, group
-        As text, '' where unknown. Of several queues, separated by commas, those that accept the job
-        count.
+        Text, empty if unknown. ``queue`` may name several queues, separated by commas. Those that
+        accept the job apply.
     qos, reservation, licenses, array, array_limit, nice
         Used by Slurm policies, as in :class:`~cpsched.model.workload.Workload`.
     """

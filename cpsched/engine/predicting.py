@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Correction(StrEnum):
-    """Where a running job's end is expected once its prediction has passed."""
+    """Rule for the expected end of a running job after its predicted end."""
 
     REQUESTED = "requested"
     """At its requested time."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Holding(NamedTuple):
-    """What a job that runs or starts now holds until its expected end."""
+    """Allocation of a running or starting job until its expected end."""
 
     end: int
     row: int
@@ -79,7 +79,7 @@ class DecisionContext:
             self.free_after[start.allocation.node] -= start.allocation.amount
 
     def holdings(self) -> list[Holding]:
-        """Return what running and starting jobs hold."""
+        """Return the allocations of running and starting jobs."""
         running, now = self.view.running, self.view.now
         rows = zip(running.rows.tolist(), running.start.tolist(), running.expected_end.tolist(),
                    strict=True)  # fmt: skip
@@ -97,7 +97,7 @@ class DecisionContext:
         return start + max(int(self.columns[row, c.RUNTIME_ESTIMATE]), 1)
 
     def is_open_ended(self, start: int | None) -> bool:
-        """Say whether a planned start follows from the end of a job without a known time limit."""
+        """Return whether a planned start depends on the end of a job without a known time limit."""
         if start is None:
             return False
         spans = [(holding.start, holding.end) for holding in self.holdings()]

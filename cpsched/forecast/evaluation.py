@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.forecast.replay import OURS, TRIVIAL
+from cpsched.forecast.replay import TRIVIAL
 from cpsched.forecast.scores import ALPHA, crps, interval_score, ratio_interval
 from cpsched.util.terminal import table_text
-from cpsched.util.words import counted, duration
+from cpsched.util.words import counted, duration, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,7 +72,7 @@ class ForecasterScores:
 
 
 def score_forecasters(replay: ForecastReplay, seed: int) -> list[ForecasterScores]:
-    """Return how good each forecaster was, ours first; ``seed`` is that of the intervals."""
+    """Return the scores of each forecaster, cpsched's first. ``seed`` is that of the intervals."""
     wait = replay.wait
     bounds = {name: (_quantile(waits, ALPHA / 2), _quantile(waits, 1 - ALPHA / 2))
               for name, waits in replay.waits.items()}  # fmt: skip
@@ -109,7 +109,7 @@ def _quantile(waits: FloatArray, level: float) -> FloatArray:
 
 
 def as_data(replay: ForecastReplay, all_scores: list[ForecasterScores]) -> dict[str, Any]:
-    """Return what was found in plain types."""
+    """Return the scores in plain types."""
     return {
         "jobs": replay.considered,
         "waited": replay.waited,
@@ -119,14 +119,14 @@ def as_data(replay: ForecastReplay, all_scores: list[ForecasterScores]) -> dict[
 
 
 def text(replay: ForecastReplay, all_scores: list[ForecasterScores], width: int) -> str:
-    """Return what was found as lines, without a newline at the end."""
+    """Return the scores as lines, without a newline at the end."""
     return "\n".join([_table(all_scores, width), "", *_sentences(replay, all_scores, width)])
 
 
 def _table(all_scores: list[ForecasterScores], width: int) -> str:
     headers = ["forecaster", "forecasts", "coverage", "mean width"]
     rows = [
-        [of.forecaster, f"{of.forecasts:,}", f"{of.coverage:.0%}", duration(round(of.width_s))]
+        [of.forecaster, f"{of.forecasts:,}", percent(of.coverage), duration(round(of.width_s))]
         for of in all_scores
     ]
     for key, head in SCORES.items():
@@ -143,12 +143,16 @@ def _ratio(score: Score) -> str:
 
 
 def _verdict(ours: ForecasterScores) -> str:
-    """Say whether a coverage differs from the promised 80 % by more than chance."""
+    """Return whether a coverage differs significantly from the nominal 80 %, in words."""
     apart = ours.coverage - (1 - ALPHA)
     # Two standard errors; neighbouring forecasts are not independent, so this says little enough.
     if abs(apart) <= 2 * (ALPHA * (1 - ALPHA) / ours.forecasts) ** 0.5:
         return ""
-    return ": they are too narrow on this log" if apart < 0 else ": they are too wide on this log"
+    return (
+        ", so they are too narrow on this log"
+        if apart < 0
+        else ", so they are too wide on this log"
+    )
 
 
 def _sentences(
@@ -158,28 +162,33 @@ def _sentences(
         score = getattr(all_scores[0], key)
         low, high = score.interval
         verdict = (
-            "better than" if high < 1 else "worse than" if low > 1 else "not clearly different from"
+            "better than"
+            if high < 1
+            else "worse than"
+            if low > 1
+            else "not significantly different from"
         )
         comparison = (
-            f"By {name}, '{OURS}' is {verdict} the best trivial forecaster ('{score.best}'):"
+            f"{name.capitalize() if name != 'CRPS' else name}: {_ratio(score)}, {verdict} the best"
+            f" simple baseline ('{score.best}')."
         )
-        yield from wrap(f"{comparison} {_ratio(score)}.", width)
+        yield from wrap(comparison, width)
     yield from wrap(
-        f"{all_scores[0].coverage:.0%} of the starts are within its 80 % intervals"
+        f"Coverage: {percent(all_scores[0].coverage)} of the starts are within the 80 % intervals"
         f"{_verdict(all_scores[0])}.",
         width,
     )
     left = [f"{counted(replay.unknown, 'forecast')} of jobs that never started"] * bool(
         replay.unknown
     )
-    left += [f"{counted(replay.early, 'forecast')} before all could say something"] * bool(
+    left += [f"{counted(replay.early, 'forecast')} made before every baseline had data"] * bool(
         replay.early
     )
     yield from wrap(
-        f"{replay.waited:,} of {counted(replay.considered, 'job')} had to wait; a sample was"
-        f" forecast at submit{', left out: ' + ' and '.join(left) if left else ''}. Lower scores"
-        " are better; ratios are to the best trivial forecaster, with 95 % intervals over blocks of"
-        " neighbouring forecasts.",
+        f"{replay.waited:,} of {counted(replay.considered, 'job')} had to wait, and a sample of"
+        f" them was forecast at submit.{' Excluded: ' + ' and '.join(left) + '.' if left else ''}"
+        " Lower scores are better. Ratios are to the best simple baseline, with 95 % intervals over"
+        " blocks of neighbouring forecasts.",
         width,
     )
     yield from (line for name, how in TRIVIAL.items() for line in wrap(f"'{name}': {how}.", width))

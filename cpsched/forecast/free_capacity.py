@@ -56,7 +56,7 @@ class Fitting:
         return self.allocator.place(self.view, self.row, free)
 
     def free_capacity(self, free: IntArray) -> FreeCapacity:
-        """Return how much of the job fits on the nodes, given what is free, ``(N, R)``."""
+        """Return the tasks of the job that fit on the nodes, given free capacity, ``(N, R)``."""
         by_kind = self._units_by_kind(free)
         fitting_units: IntArray = by_kind.min(axis=1)
         if self.exclusive:
@@ -105,46 +105,46 @@ class Fitting:
     def _obstacle(
         self, resources: Sequence[Demand], fitting_units: IntArray, free: IntArray
     ) -> str:
-        """Say why the job does not fit on the free nodes, the narrowest reason first."""
+        """Return why the job does not fit on the free nodes, the narrowest reason first."""
         missing = self.units - int(fitting_units.sum())
-        size = f"{int(fitting_units.sum()):,} of its {counted(self.units, 'unit')}"
+        size = f"{int(fitting_units.sum()):,} of its {counted(self.units, 'task')}"
         if missing > 0 and self.exclusive:
             idle = int(((free == self.view.system.capacity).all(axis=1) & self.eligible).sum())
-            return f"it needs whole nodes, and the {idle:,} idle nodes it may use hold {size}"
+            return f"it needs whole nodes, and {size} fit on the {idle:,} idle nodes it may use"
         tight = [kind for kind in resources if kind.units < self.units]
         if missing > 0 and tight:
-            return "; ".join(_shortage(kind, self.units) for kind in tight)
+            return ", and ".join(_shortage(kind, self.units) for kind in tight)
         if missing > 0:
-            return f"enough of every resource is free, but not on the same nodes: they hold {size}"
+            return f"enough of every resource is free, but on different nodes: {size} fit"
         return self._rule_obstacle(fitting_units)
 
     def _rule_obstacle(self, fitting_units: IntArray) -> str:
-        """Say which placement rule cannot be met though there is room for all units."""
+        """Return the placement rule that cannot be met although all tasks fit."""
         usable = int((fitting_units > 0).sum())
         if usable < self.nodes_min:
-            return f"it needs at least {self.nodes_min} nodes, but its units fit on only {usable}"
+            return f"it needs at least {self.nodes_min} nodes, and its tasks fit on only {usable}"
         job, max_nodes = self.job, min(self.job.nodes_max, usable)
         group, groups = self.view.system.topology.group_words
         rules = [
             f"on at most {max_nodes} nodes" if job.nodes_max < usable else "",
-            "with as many units on each" if job.split else "",
+            "with as many tasks on each" if job.split else "",
             "on consecutive nodes" if job.contiguous else "",
             f"in segments of {job.segment} nodes in one {group} each" if job.segment > 1 else "",
             f"in at most {counted(job.max_switches, group, groups)}" if job.max_switches else "",
         ]
-        return f"there is free capacity for its units, but not {', '.join(filter(None, rules))}"
+        return f"there is free capacity for its tasks, but not {', '.join(filter(None, rules))}"
 
 
 def _shortage(kind: Demand, units: int) -> str:
-    """Say what is short of one resource: too little in total, or too little per node."""
+    """Return the shortage of one resource: too little in total, or too little per node."""
     verb = "is" if kind.eligible == 1 else "are"
     has = amount(kind.resource, kind.eligible)
     where = "free" if kind.free == kind.eligible else "free on nodes it may use"
     if kind.demand > kind.eligible:
-        return f"it needs {amount(kind.resource, kind.demand)}, {kind.eligible:,} {verb} {where}"
+        return f"it needs {amount(kind.resource, kind.demand)}, and {has} {verb} {where}"
     return (
-        f"{has} {verb} {where}, but node by node only for {kind.units:,} of its"
-        f" {counted(units, 'unit')}"
+        f"{has} {verb} {where}, but spread over nodes so that only {kind.units:,} of its"
+        f" {counted(units, 'task')} fit"
     )
 
 

@@ -46,7 +46,7 @@ class LoggedJob(NamedTuple):
 
 def find_job(fitted: Fitted, job_id: str, time: int) -> LoggedJob:
     """
-    Return the job of an id; of several, the one submitted last by a second is meant.
+    Return the job with an id, the last one submitted by a second if there are several.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def find_job(fitted: Fitted, job_id: str, time: int) -> LoggedJob:
 
 
 def _missing(workload: Workload, job_id: str) -> str:
-    """Say that there is no job of an id, and which there are instead."""
+    """Return that no job has an id, with the nearest ids."""
     if job_id in workload.array.values:
         tasks = np.flatnonzero(workload.array.codes == workload.array.values.index(job_id))
         names = ", ".join(map(brief, workload.job_id[tasks[:_MOST_TASKS]].tolist()))
@@ -87,7 +87,7 @@ def _missing(workload: Workload, job_id: str) -> str:
 
 
 def job_request(workload: Workload, row: int, predicted: int | None) -> JobRequest:
-    """Return what is known about a job at submit."""
+    """Return the request of a job as known at submit."""
 
     def nonzero(values: Any) -> dict[str, int]:
         pairs = zip(workload.resources, values.tolist(), strict=True)
@@ -122,7 +122,7 @@ def label(labels: Labels, row: int) -> str | None:
 
 
 def _locality(workload: Workload, row: int) -> list[str]:
-    """Return in words which placement of its nodes a job asks for."""
+    """Return the node placement that a job asks for, in words."""
     segment, switches, wait = (
         int(getattr(workload, name)[row]) for name in ("segment", "max_switches", "switch_wait")
     )

@@ -116,7 +116,7 @@ def forecast_metrics(answer: QueueForecast, prefix: str = "") -> list[Metric]:
 
 
 def plan_metrics(plan: Mapping[str, Any]) -> list[Metric]:
-    """Return how many jobs a dispatcher would start now, and when it plans to start the others."""
+    """Return the number of jobs that a dispatcher would start now, and the other planned starts."""
     starting = sum(bool(job["starts_now_on"]) for job in plan["jobs"])
     ahead: dict[str, list[tuple[Mapping[str, str], float]]] = {
         name: [

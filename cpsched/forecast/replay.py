@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from cpsched.util.types import FloatArray
 
 OURS = "cpsched forecast"
-#: What each trivial forecaster says, by its name in tables.
+#: The definition of each simple baseline, by its name in tables.
 TRIVIAL = {
     "recent waits": "quantiles of the waits of the last 200 jobs that had to wait and have started",
-    "of jobs alike": "the same of jobs of the same queue and size class, if there are 20",
-    "requested times": "the start by requested times, moved by the errors of the last 200 such",
+    "similar jobs": "the same for jobs of the same queue and size class, if there are 20",
+    "requested times": "the start by requested times, moved by the last 200 errors of such starts",
 }
 #: The first of the jobs, from which all forecasters only learn.
 _FIRST = 0.1
@@ -37,7 +37,7 @@ LONGEST = 30 * 86400
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ForecastReplay:
     """
-    What was forecast along a log, and what came of it; n forecasts in the order of time.
+    The n forecasts along a log in the order of time, with the starts that followed.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ def replay(
 def _forecasts_of(
     run: Prequential, handle: int, num: int
 ) -> tuple[PastForecast, list[StartForecast | None]]:
-    """Return what each forecaster says of a job that is waiting now."""
+    """Return the forecast of each forecaster for a job that is waiting now."""
     known = [forecast for forecast in run.forecasts if forecast.start != MISSING]
     known.sort(key=lambda forecast: forecast.start)
     present = run.present()
@@ -145,10 +145,10 @@ def _scored(
     ]
     if len(scored) < LEAST:
         raise ConfigError(
-            f"{len(scored):,} of {len(sample):,} forecasts can be scored, at least {LEAST} must be;"
-            f" they count once {LEAST} earlier ones have come to their starts. {waited:,} of the"
-            f" {considered:,} jobs have to wait: "
-            + ("raise --samples" if len(sample) < waited else "take more of the log"),
+            f"{len(scored):,} of {len(sample):,} forecasts can be scored, and {LEAST} are needed."
+            f" A forecast counts once {LEAST} earlier jobs have started. {waited:,} of the"
+            f" {considered:,} jobs have to wait. "
+            + ("Raise --samples." if len(sample) < waited else "Take more of the log."),
             key="--evaluate",
         )
     job_id = run.present().jobs.workload.job_id

@@ -21,7 +21,7 @@ _MOST_PRUNED = 256
 
 
 def why_waiting(context: DecisionContext) -> WaitCause:
-    """Say why a waiting job is not among those started."""
+    """Return the reason why a waiting job does not start."""
     fitting = Fitting(context.view, context.row)
     capacity = fitting.free_capacity(context.view.free)
     fits_after = fitting.place(context.free_after) is not None

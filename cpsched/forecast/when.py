@@ -171,7 +171,7 @@ def _unended(present: Present) -> IntArray:
 
 
 def _limit(workload: Workload, row: int) -> str:
-    """Return how the time limit of a job is known."""
+    """Return the source of the time limit of a job."""
     if workload.requested_time[row] >= NO_LIMIT:
         return "unknown"
     return "assumed" if workload.requested_time_assumed[row] else "known"

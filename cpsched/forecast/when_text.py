@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 #: A table shows at most this many jobs.
 _MOST_SHOWN = 40
 #: What is assumed of a job on fewer cores.
-_SAME_WORK = "if the same work takes as much longer as there are fewer cores"
+_SAME_WORK = "if the runtime grows in proportion to the missing cores"
 
 
 def text(answer: QueueForecast, width: int = 120) -> str:
@@ -34,11 +34,11 @@ def changes(answer: QueueForecast) -> list[str]:
         f"{advice.change}: starts {duration(advice.earlier)} earlier, in {percent(advice.share)} of"
         " the scenarios"
         + (
-            f", and ends {duration(advice.ends_earlier)} earlier, {_SAME_WORK}"
+            f", and ends {duration(advice.ends_earlier)} earlier {_SAME_WORK}"
             if _is_smaller(answer, advice)
             else ""
             if advice.fits is None
-            else f", and has enough time with a probability of {percent(advice.fits)}"
+            else f", and ends within the limit with a probability of {percent(advice.fits)}"
         )
         for advice in answer.advice
     ]
@@ -73,26 +73,26 @@ def _single_job(answer: QueueForecast, width: int) -> Iterator[str]:
         yield ""
     if not answer.advice:
         text = (
-            "No shorter time limit would start it earlier. No smaller size would end it earlier,"
+            "No shorter time limit starts it earlier. No smaller size ends it earlier"
             f" {_SAME_WORK}."
         )
         yield from wrap(text, width)
         return
-    yield "What would start it earlier"
+    yield "Changes that start it earlier"
     yield ""
     shown = {
         "change": [advice.change for advice in answer.advice],
         "starts earlier": [duration(advice.earlier) for advice in answer.advice],
         "ends earlier": [duration(advice.ends_earlier) for advice in answer.advice],
         "scenarios": [percent(advice.share) for advice in answer.advice],
-        "enough": [
+        "time suffices": [
             "-" if advice.fits is None else percent(advice.fits) for advice in answer.advice
         ],
     }
     yield from _table(shown, width)
     if any(_is_smaller(answer, advice) for advice in answer.advice):
         yield ""
-        yield from wrap(f"Fewer cores: {_SAME_WORK}.", width)
+        yield from wrap(f"Fewer cores: end times hold {_SAME_WORK}.", width)
 
 
 def _table(columns: Mapping[str, Iterable[str]], width: int) -> list[str]:
@@ -102,38 +102,38 @@ def _table(columns: Mapping[str, Iterable[str]], width: int) -> list[str]:
 
 
 def summary(answer: QueueForecast) -> str:
-    """Return in a sentence or two when the job starts."""
+    """Return the forecast of the job's start in one to three sentences."""
     job = answer.jobs[0]
     owner = f" of {brief(job.user)}" if job.user else ""
     where = f" in {brief(job.queue)}" if job.queue else ""
     waited = duration(answer.now - job.submit)
-    sentence = f"Job {brief(job.job)}{owner}{where} asks for {_asks(job)}"
+    sentence = f"Job {brief(job.job)}{owner}{where}: {_asks(job)}"
     if job.p90 == answer.now:
-        return f"{sentence}, and starts at once."
-    sentence += f", and was submitted {waited} ago. " if answer.now > job.submit else ". "
+        return f"{sentence}. It starts at once."
+    sentence += f", submitted {waited} ago. " if answer.now > job.submit else ". "
     if answer.bounds and job.planned is not None:
         return (
-            f"{sentence}It starts in {_ahead(answer, job.planned)} at the latest, at"
-            f" {_at(answer, job.planned)}, if no later job goes first."
+            f"{sentence}Latest start: in {_ahead(answer, job.planned)}, at"
+            f" {_at(answer, job.planned)}, if no later job overtakes it."
         )
     if answer.bounds and answer.unlimited:
-        return sentence + f"Its latest start is unknown: {_unlimited(answer)} no known time limit."
-    if job.p50 is None:
-        return sentence + "It starts after the end of the simulated scenarios."
-    sentence += f"It is likely to start in {_ahead(answer, job.p50)}, at {_at(answer, job.p50)}"
-    if job.p10 is not None and job.p90 is not None:
-        sentence += (
-            f"; with 80 % probability in {_ahead(answer, job.p10)} to {_ahead(answer, job.p90)}"
+        return (
+            sentence + f"Latest start: unknown, because {_unlimited(answer)} no known time limit."
         )
+    if job.p50 is None:
+        return sentence + "Forecast start: after the end of the simulated scenarios."
+    sentence += f"Forecast start: in {_ahead(answer, job.p50)}, at {_at(answer, job.p50)}"
+    if job.p10 is not None and job.p90 is not None:
+        sentence += f" (80 % interval {_ahead(answer, job.p10)} to {_ahead(answer, job.p90)})"
     if job.chance is not None and answer.by is not None:
-        sentence += f". It starts by {clock(answer.by, answer.epoch)} with a probability of"
+        sentence += f". Probability of a start by {clock(answer.by, answer.epoch)}:"
         sentence += f" {percent(job.chance)}"
     return f"{sentence}."
 
 
 def _asks(job: JobForecast) -> str:
     nodes = f" on {counted(job.nodes_min, 'node')}" if job.nodes_min > 1 else ""
-    size = f"{counted(job.units, 'unit')}{nodes}"
+    size = f"{counted(job.units, 'task')}{nodes}"
     time = duration(job.requested_time)
     return {
         "known": f"{size} for {time}",
@@ -178,8 +178,8 @@ def _basis(answer: QueueForecast) -> str:
     text = _base(answer)
     if answer.unlimited and any(job.planned is None for job in answer.jobs):
         text += (
-            f" {_unlimited(answer)} no known time limit, so a start by requested times that depends"
-            " on it is unknown."
+            f" {_unlimited(answer)} no known time limit. A start by requested times that depends on"
+            " them is unknown."
         )
     return text
 
@@ -187,18 +187,17 @@ def _basis(answer: QueueForecast) -> str:
 def _base(answer: QueueForecast) -> str:
     if answer.bounds:
         return (
-            f"Bounds under {answer.dispatcher}, not probabilities: no job is known to have ended,"
-            " so every job is assumed to use its whole requested time, and no new jobs arrive. How"
-            " much earlier jobs start is unknown."
+            f"Latest starts under {answer.dispatcher}, if every job uses its whole requested time"
+            " and no new jobs arrive. No job is known to have ended, so there are no probabilities."
         )
     judged = (
-        f"corrected by the errors of {answer.judged:,} earlier forecasts"
+        f"calibrated on {answer.judged:,} earlier forecasts"
         if answer.judged
-        else "widened by default: no earlier forecast has been scored yet"
+        else "with default widths because no earlier forecast is scored yet"
     )
     return (
         f"{answer.scenarios} scenarios under {answer.dispatcher}, {judged}. 'By requested times':"
-        " if every job used its whole requested time and no new jobs arrived."
+        " if every job uses its whole requested time and no new jobs arrive."
     )
 
 

@@ -199,7 +199,7 @@ class _Witness(Wrapper):
         self._inspect = inspect
 
     def follow(self, simulator: Simulator, handle: int, time: int, last: int | None) -> None:
-        """Say which job is meant, by when, and when the last decision is made if that is known."""
+        """Set the job, the time, and the time of the last decision if known."""
         self._simulator, self._handle, self._time, self._last = simulator, handle, time, last
 
     def decide(self, view: View) -> Decision:
@@ -237,7 +237,7 @@ class _Witness(Wrapper):
 def _meaning_of(
     handle: int, names: Any, dispatcher: Dispatcher, view: View, decision: Decision
 ) -> dict[str, Any] | None:
-    """Return what is said of a decision about one job, while the dispatcher's view is valid."""
+    """Return the explanation of a decision on one job, while the dispatcher's view is valid."""
     at = np.flatnonzero(view.waiting.handle == handle)
     if not len(at):
         return None
@@ -265,7 +265,7 @@ def _explanation(
     decided: int | None,
     allocation: Allocation | None = None,
 ) -> Explanation:
-    """Return what there is to say of a job."""
+    """Return the explanation of a job."""
     saved, workload = present.state, present.jobs.workload
     columns = present.cluster.machine.store.columns
     estimate = int(columns[handle, c.RUNTIME_ESTIMATE])
@@ -317,7 +317,7 @@ def _state(present: Present, handle: int, *, starts: bool) -> JobState:
 
 
 def _overtaken(present: Present, handle: int) -> int:
-    """Return how many jobs submitted later than one have started since it could start, too."""
+    """Return the number of later submitted jobs that started after a job could start."""
     workload = present.jobs.workload
     since = max(workload.submit[handle], workload.begin[handle])
     later = workload.submit > workload.submit[handle]
@@ -340,7 +340,7 @@ def _never(present: Present, handle: int) -> str:
 
 
 def _why_held(present: Present, handle: int) -> str:
-    """Say what keeps a job out of the queue: a time, or a job and what that one waits for."""
+    """Return the reason that keeps a job out of the queue: a time, or another job."""
     workload, state = present.jobs.workload, present.table.column(c.STATE)
     chain = "it"
     for _ in range(_MOST_CHAINED):

@@ -82,8 +82,7 @@ def _facts(about: Explanation) -> Iterator[tuple[str, str]]:
     if about.same_id > 1:
         yield (
             "",
-            f"the log has {about.same_id:,} jobs of this id; this is the last one submitted by"
-            " then",
+            f"last submitted of {about.same_id:,} jobs with this id",
         )
     if about.overtaken:
         yield "", f"overtaken by {counted(about.overtaken, 'job')} submitted later"
@@ -92,7 +91,7 @@ def _facts(about: Explanation) -> Iterator[tuple[str, str]]:
     if about.queue_length is not None:
         rank = f"number {about.rank:,} of " if about.rank is not None else ""
         waiting = f"{rank}{about.queue_length:,} waiting"
-        by += f"; {waiting}, {about.num_running:,} running at {clock(about.decided or 0, None)}"
+        by += f", {waiting}, {about.num_running:,} running at {clock(about.decided or 0, None)}"
     yield "dispatcher", by
     if about.places:
         yield "nodes", _node_groups(about.places)
@@ -112,13 +111,13 @@ def _request(job: JobRequest) -> str:
         bounds = f"on {min_nodes:,} to {max_nodes:,} nodes"
     if max_nodes is None and min_nodes <= 1:
         bounds = ""
-    per_node = f"{amounts(job.per_node)} on each node besides" if job.per_node else ""
+    per_node = f"and {amounts(job.per_node)} on each node" if job.per_node else ""
     open_ended = job.requested_time == NO_TIME_LIMIT
     time = _UNLIMITED if open_ended else f"for {duration(job.requested_time)}"
     if job.predicted is not None and job.predicted != NO_TIME_LIMIT:
         time += f" (predicted {duration(job.predicted)})"
     rules = ", ".join(job.rules)
-    size = f"{counted(job.units, 'unit')} of {amounts(job.request)}"
+    size = f"{counted(job.units, 'task')} of {amounts(job.request)}"
     return ", ".join(filter(None, [size, per_node, bounds, rules, time]))
 
 
@@ -144,7 +143,7 @@ def _waiting(about: Explanation, waiting: WaitCause, width: int) -> Iterator[str
 
 
 def _is_open(start: int | None, end: int | None) -> bool:
-    """Say whether a job has no time limit that is known, so that its end is none, either."""
+    """Return whether a job has no known time limit, and therefore no known end."""
     return start is not None and end is not None and end - start == NO_TIME_LIMIT
 
 
@@ -174,13 +173,13 @@ def _free_capacity(capacity: FreeCapacity) -> str:
     total = capacity.units + capacity.short
     short = f" ({capacity.short:,} short)" if capacity.short else ""
     where = f": {_node_groups(capacity.places)}" if capacity.places else ""
-    return f"{capacity.units:,} of {counted(total, 'unit')}{short}{where}"
+    return f"{capacity.units:,} of {counted(total, 'task')}{short}{where}"
 
 
 def _node_groups(groups: Sequence[NodeUnits]) -> str:
-    shown = [f"{counted(group.units, 'unit')} on {_each(group.nodes)}" for group in groups]
+    shown = [f"{counted(group.units, 'task')} on {_each(group.nodes)}" for group in groups]
     more = len(shown) - _MOST_SHOWN
-    return "; ".join(shown[:_MOST_SHOWN]) + (f"; {more:,} more groups" if more > 0 else "")
+    return ", ".join(shown[:_MOST_SHOWN]) + (f", {more:,} more groups" if more > 0 else "")
 
 
 def _each(nodes: str) -> str:
@@ -201,7 +200,7 @@ def _other(other: OtherJob) -> str:
         until = _UNLIMITED if _is_open(other.start, other.end) else until
         time = f"from {seconds(other.start)} {until}".replace(f" {_UNLIMITED}", f", {_UNLIMITED}")
     parts = [
-        f"job {brief(other.job_id)} ({counted(other.units, 'unit')})",
+        f"job {brief(other.job_id)} ({counted(other.units, 'task')})",
         "" if other.rank is None else f"number {other.rank:,} in the queue",
         time,
         "" if other.nodes is None else f"on {other.nodes}",
@@ -210,7 +209,7 @@ def _other(other: OtherJob) -> str:
 
 
 def why_starting(context: DecisionContext) -> str:
-    """Say why a job starts."""
+    """Return the reason why a job starts."""
     if context.order is None:
         return f"{context.dispatcher.name} starts it, and it fits"
     if context.rank_of[context.row] == 1:
@@ -226,10 +225,10 @@ def why_starting(context: DecisionContext) -> str:
     if context.is_open_ended(ahead.start):
         planned = f"{reason}, and waits for jobs with {_UNLIMITED}"
     if end <= ahead.start and end - context.view.now == NO_TIME_LIMIT:
-        return f"{planned}: this one takes nothing that is needed then"
+        return f"{planned}. This one takes none of the resources needed then"
     if end <= ahead.start:
-        return f"{planned}: this one is expected to end by then, at {end:,}"
-    return f"{planned}: this one takes nothing that is needed then"
+        return f"{planned}. This one is expected to end by then, at {end:,}"
+    return f"{planned}. This one takes none of the resources needed then"
 
 
 def summary_of(about: Explanation) -> str:
@@ -244,14 +243,14 @@ def summary_of(about: Explanation) -> str:
         return f"{job} is held at {clock(about.time, epoch)}: {about.reason}"
     end = "" if about.end is None else clock(about.end, epoch)
     if about.state is JobState.NEVER_STARTED:
-        return f"{job} left the queue at {end}, for it can never start: {about.reason}"
+        return f"{job} left the queue at {end} because it can never start: {about.reason}"
     if about.state is JobState.CANCELLED:
         return f"{job} was cancelled at {end}, before it started"
     start = "" if about.start is None else clock(about.start, epoch)
     if about.state is JobState.RUNNING:
         if _is_open(about.start, about.end):
-            return f"{job} runs since {start}, {_UNLIMITED}"
-        return f"{job} runs since {start} and is expected to end at {end}"
+            return f"{job} has run since {start}, {_UNLIMITED}"
+        return f"{job} has run since {start} and is expected to end at {end}"
     return f"{job} ran from {start} to {end}"
 
 
@@ -259,10 +258,10 @@ def _why(about: Explanation) -> str:
     waiting = about.waiting
     if waiting is None:
         when = about.next_decision
-        at = "" if when is None else f"; it is at {clock(when, about.epoch)}, at the earliest"
+        at = "" if when is None else f" (next: {clock(when, about.epoch)} at the earliest)"
         return f"the dispatcher has not been called since the job was submitted{at}"
     if waiting.reason is WaitReason.LIMIT:
-        return f"a limit holds it: {waiting.note}"
+        return f"a limit stops it: {waiting.note}"
     if waiting.reason is WaitReason.NEVER:
         return f"it can never start: {waiting.note}"
     if waiting.reason is WaitReason.NO_ROOM:
@@ -289,7 +288,7 @@ def _why_passed_over(about: Explanation, waiting: WaitCause) -> str:
     if waiting.reason is WaitReason.NOT_SELECTED:
         return f"{about.dispatcher} selected a set of jobs without it"
     if waiting.reason is WaitReason.UNDECIDED:
-        when = "" if again is None else f"; it tries again at {clock(again, about.epoch)}"
+        when = "" if again is None else f" (next attempt: {clock(again, about.epoch)})"
         return f"{about.dispatcher} reached its limit without an answer and starts nothing{when}"
     if waiting.reason is WaitReason.NOT_CONSIDERED:
         note = f": {waiting.note}" if waiting.note else ""
@@ -306,4 +305,4 @@ def _why_passed_over(about: Explanation, waiting: WaitCause) -> str:
 
 def _named(other: OtherJob) -> str:
     rank = "" if other.rank is None else f", number {other.rank} in the queue"
-    return f"{brief(other.job_id)} ({counted(other.units, 'unit')}{rank})"
+    return f"{brief(other.job_id)} ({counted(other.units, 'task')}{rank})"

@@ -86,19 +86,19 @@ def read(
     path
         The file, plain or gzip.
     format
-        Name of a registered format; recognised from the content where None.
+        Name of a registered format. None: recognised from the content.
     skip_bad_lines
-        Skip invalid lines and count them in ``set_aside`` (as ``bad line``) instead of stopping
-        with the first one.
+        Whether to skip invalid lines and count them in ``set_aside`` (as ``bad line``) instead of
+        stopping at the first one.
     rejects
         CSV file to write, with a row for each invalid line: ``line``, ``field``, ``value``,
-        ``reason`` and ``text``. It is written whether invalid lines are skipped or not.
+        ``reason`` and ``text``. It is written in both cases.
 
     Raises
     ------
     TraceError
-        If the file cannot be read or is wrong; names file, line, field and value of the first
-        invalid line, and how many there are.
+        If the file cannot be read or is invalid. The message has file, line, field and value of the
+        first invalid line, and the number of invalid lines.
     UnknownNameError
         If no format has that name.
     """
@@ -139,17 +139,17 @@ def write(
     format: str | None = None,  # noqa: A002
 ) -> tuple[str, ...]:
     """
-    Write a workload, by default in the format the file's name asks for.
+    Write a workload, by default in the format of the file's name.
 
     Returns
     -------
     tuple of str
-        What the format has no place for, in words; nothing if all is kept.
+        The data that the format cannot store, in words. Empty if everything is stored.
 
     Raises
     ------
     TraceError
-        If the name says no format, or the format or the file cannot be written.
+        If the name determines no format, or the format or the file cannot be written.
     UnknownNameError
         If no format has that name.
     """

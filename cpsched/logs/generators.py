@@ -22,19 +22,19 @@ LARGEST_SEED = 2**63 - 1
 @runtime_checkable
 class Generator(Protocol):
     """
-    Makes a workload from options, the same one every time.
+    Protocol of generators: workloads from options, the same at every call.
 
-    Registered under ``cpsched.generators``; everything a command line needs is in ``options``.
+    Registered under ``cpsched.generators``. ``options`` has all data of the command line.
 
     Attributes
     ----------
     name
-        What it is registered as.
+        Its registered name.
     summary
         One line for a list of generators.
     options
-        A frozen dataclass, every field with a default and made by :func:`option`. Building it
-        with values that make no sense raises :class:`~cpsched.errors.ConfigError`.
+        A frozen dataclass. Every field has a default and is made by :func:`option`. Impossible
+        values raise :class:`~cpsched.errors.ConfigError`.
     """
 
     name: str

@@ -94,7 +94,7 @@ def _labels(column: Labels) -> pa.Array:
 
 
 def job_placements(schedule: Schedule) -> tuple[IntArray, pa.Array]:
-    """Return how many nodes each job had at its start, and which, as text; shape ``(J,)``."""
+    """Return number and names of the nodes of each job at its start, shape ``(J,)``."""
     segments = schedule.segments
     num_jobs = len(schedule.workload)
     rows = np.flatnonzero(segments.start == schedule.start[segments.job])

@@ -47,24 +47,24 @@ class Better(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Metric:
     """
-    A metric of a run, or one for each resource type or the like (``*`` in its name).
+    A metric of a run, or a family with one for each resource type (``*`` in its name).
 
     Attributes
     ----------
     name
-        In tables and files; ends in the unit of times (``wait_mean_s``).
+        Name in tables and files. The names of times end in their unit (``wait_mean_s``).
     title
-        For people.
+        Title for people.
     path
-        The keys to it in ``metrics.json``.
+        Keys of its value in ``metrics.json``.
     definition
-        What it is, in one line.
+        Definition in one line.
     unit
-        ``s``, ``share`` (within [0, 1]), ``jobs``, ...; empty for a plain number.
+        ``s``, ``share`` (within [0, 1]), ``jobs``, ... Empty for a plain number.
     better
-        Which values are better; None where that cannot be said.
+        Whether lower or higher values are better. None if neither.
     section
-        The table that has it.
+        Table of the metric.
     """
 
     name: str
@@ -175,18 +175,18 @@ def _share(
 _COUNTS = (
     Metric("in_log", "rows in the log", ("counts", "in_log"), "rows of the log", "rows",
            None, "jobs"),
-    Metric("excluded", "excluded rows", ("counts", "set_aside"), "rows of the log that are no jobs",
-           "rows", None, "jobs"),
+    Metric("excluded", "excluded rows", ("counts", "set_aside"),
+           "rows of the log that are not jobs", "rows", None, "jobs"),
     _jobs("rejected", "rejected", "jobs that can never run on this system", Better.LOWER),
     _jobs("simulated", "simulated", "jobs that were simulated, each attempt counted"),
     _jobs("completed", "completed", "jobs that ran to their end", Better.HIGHER),
     _jobs("timeout", "killed at their limit", "jobs that ended at their requested time",
           Better.LOWER),
     _jobs("killed", "killed", "jobs that the dispatcher ended", Better.LOWER),
-    _jobs("cancelled", "cancelled", "jobs taken out of the queue before they started"),
-    _jobs("never_started", "never started", "jobs that a limit, reservation or dependency stops",
-          Better.LOWER),
-    _jobs("not_ended", "not ended", "jobs waiting or running when the simulation was cut"),
+    _jobs("cancelled", "cancelled", "jobs cancelled in the queue"),
+    _jobs("never_started", "never started",
+          "jobs that can never start because of a limit, reservation or dependency", Better.LOWER),
+    _jobs("not_ended", "not ended", "jobs that waited or ran when the simulation was cut"),
     _jobs("attempts", "attempts", "rows that are further attempts of a job"),
 )  # fmt: skip
 _WAIT = _statistics("wait", "wait", "* wait", ("wait_s", _GROUP),
@@ -219,7 +219,8 @@ _SYSTEM = (
            "resource time allocated / capacity, from the first submit to the last end",
            Better.HIGHER),
     _share("system", "steady_utilization_*", "utilization in the steady window, *",
-           "steady_utilization/*", "the same between the submits t5 and t95", Better.HIGHER),
+           "steady_utilization/*",
+           "resource time allocated / capacity, between the submits t5 and t95", Better.HIGHER),
     _share("system", "loss_of_capacity_*", "loss of capacity, *", "loss_of_capacity/*",
            "share of the capacity that is idle while a job waits", Better.LOWER),
     _share("system", "node_utilization", "node utilization", "node_utilization",

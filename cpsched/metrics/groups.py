@@ -215,7 +215,7 @@ def _means(values: AnyArray, user: IntArray) -> FloatArray:
 
 
 def _requested(schedule: Schedule | Fitted) -> IntArray:
-    """Return what each job asks for of each resource kind at the least, shape ``(J, R)``."""
+    """Return the smallest request of each job by resource type, shape ``(J, R)``."""
     workload = schedule.workload
     asked: IntArray = workload.units[:, None] * workload.request
     asked += workload.nodes_min[:, None] * workload.per_node

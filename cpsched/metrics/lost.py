@@ -95,7 +95,7 @@ def lost_core_seconds(schedule: Schedule) -> dict[Reason, int]:
 
 @dataclass(slots=True)
 class _JobAccount:
-    """What one job did with its core seconds, allocation after allocation."""
+    """Use of the core seconds of one job, allocation after allocation."""
 
     restart_cost: int
     resize_cost: int
@@ -138,7 +138,7 @@ class _JobAccount:
         self.begun, self.worked = None, []
 
     def lost(self, *, killed: bool) -> dict[Reason, int]:
-        """Return what was lost."""
+        """Return the lost core seconds."""
         return self._lost | ({Reason.KILLED: self.done} if killed else {})
 
 

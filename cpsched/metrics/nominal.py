@@ -34,7 +34,7 @@ class Nominal(NamedTuple):
 
 
 def nominal(schedule: Schedule) -> Nominal:
-    """Return how long and how wide the jobs of a schedule are by themselves."""
+    """Return nominal runtime and width of the jobs of a schedule."""
     workload, segments = schedule.workload, schedule.segments
     job, count = segments.job, segments.count
     first = segments.start == schedule.start[job]

@@ -85,7 +85,7 @@ def _window(submit: IntArray) -> Window | None:
 
 
 def _seconds(schedule: Schedule) -> IntArray:
-    """Return how long each job runs by itself."""
+    """Return the nominal runtime of each job."""
     requested, log = schedule.workload.requested_time, schedule.workload.runtime
     if schedule.overrun == "kill":
         log = np.where(requested == MISSING, log, np.minimum(log, requested))
@@ -93,7 +93,7 @@ def _seconds(schedule: Schedule) -> IntArray:
 
 
 def _amount(schedule: Schedule, kind: int) -> IntArray:
-    """Return what each job holds of a resource with the units that it prefers."""
+    """Return the amount of a resource of each job with its preferred number of tasks."""
     workload, segments = schedule.workload, schedule.segments
     job, count = segments.job, segments.count
     first = segments.start == schedule.start[job]

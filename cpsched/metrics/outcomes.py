@@ -1,4 +1,4 @@
-"""What became of the jobs and rows of a log: how many, and how much of its work."""
+"""Outcomes of the jobs and rows of a log: numbers, and shares of its work."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def _share_seen(sample: object, asked: Sequence[str]) -> float:
 
 
 def _hashes(workload: Workload) -> list[str]:
-    """Return what identifies each job, whenever it was submitted."""
+    """Return an identifier of each job that does not depend on its submit."""
     users = [*workload.user.values, ""]  # -1, no user, is the last
     return [
         blake2b(

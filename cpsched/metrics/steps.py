@@ -241,7 +241,7 @@ class StepFunction:
 
 
 def waiting(schedule: Schedule, *, held: bool = True) -> StepFunction:
-    """Return how many jobs wait at every second, after everything at that second has happened."""
+    """Return the number of waiting jobs at every second, after all events of that second."""
     return StepFunction.over(*waits(schedule, held=held))
 
 
@@ -285,7 +285,7 @@ def released(schedule: Schedule) -> IntArray:
 
 
 def used(schedule: Schedule, kind: int) -> StepFunction:
-    """Return how much of a resource kind (by position) is allocated at every second."""
+    """Return the allocated amount of a resource type (by position) at every second."""
     segments = schedule.segments
     return StepFunction.over(
         segments.start, segments.end, segments.count * segments.amount[:, kind]

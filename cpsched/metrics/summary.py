@@ -41,15 +41,15 @@ _OF_JOBS = ("submit", "wait", "response", "runtime", "width", "user", "size")
 
 def summarize(schedule: Schedule) -> dict[str, Any]:
     """
-    Return a schedule's numbers as plain JSON types, in a fixed order.
+    Return the metrics of a schedule as plain JSON types, in a fixed order.
 
-    Times are seconds (``_s`` in the name), shares lie within [0, 1], and None stands where there
-    is nothing to measure. ``docs/background/metrics.md`` explains every key.
+    Times are in seconds (``_s`` in the name), shares are in [0, 1], and None means that there is
+    nothing to measure. ``docs/background/metrics.md`` defines every key.
 
-    Jobs that completed or timed out enter the per-job measures; their runtime is the nominal one
-    (:class:`~cpsched.metrics.nominal.Nominal`). Each measure comes for all of them, for short,
-    medium and long ones, and for those submitted in the steady window; waits also by size and by
-    user.
+    Metrics of jobs include the jobs that completed or timed out. Their runtime is the nominal one
+    (:class:`~cpsched.metrics.nominal.Nominal`). Each metric has values for all jobs, for short,
+    medium and long jobs, and for those submitted in the steady window. Waits have values by size
+    and by user as well.
     """
     window, steady = busy_window(schedule), steady_window(schedule)
     summary: dict[str, Any] = {}
@@ -116,7 +116,7 @@ def _of_jobs(schedule: Schedule, _: Window | None, steady: Window | None) -> dic
 
 
 def _gathered(schedule: Schedule) -> dict[str, IntArray]:
-    """Return what is measured of each job that ended, gathered from the parts of the schedule."""
+    """Return the measures of each ended job, from the parts of the schedule."""
     num = int(finished(schedule).sum())
     gathered = {name: shared(num)[0] for name in _OF_JOBS}
     first = 0
@@ -166,7 +166,7 @@ def counts(schedule: Schedule) -> dict[str, Any]:
 
 
 def _by_kind(reasons: Mapping[int, str]) -> dict[str, int]:
-    """Return how many jobs have each kind of reason, the most frequent first."""
+    """Return the number of jobs by reason, the most frequent first."""
     kinds = Counter(reason_kind(reason) for reason in reasons.values())
     return dict(sorted(kinds.items(), key=lambda kind: (-kind[1], kind[0])))
 

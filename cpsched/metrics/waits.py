@@ -63,6 +63,6 @@ def recorded_wait(workload: Workload) -> IntArray:
 
 
 def held(workload: Workload) -> IntArray:
-    """Return how long after its submit each job could start at the earliest, seconds, ``(J,)``."""
+    """Return the seconds from the submit to the earliest possible start of each job, ``(J,)``."""
     seconds: IntArray = np.maximum(workload.begin, workload.submit) - workload.submit
     return seconds

@@ -1,4 +1,4 @@
-"""What is in a job log, in a few lines."""
+"""The description of a job log in a few lines."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from cpsched.util.types import AnyArray
 
 _DAY = 86400
+#: Resource types in words.
+_NAMES = {"core": "cores", "gpu": "GPUs", "mic": "MICs", "mem": "memory"}
 
 
 def describe(workload: Workload) -> list[tuple[str, str]]:
     """
-    Return what is in a workload as pairs of a name and a text, in reading order.
+    Return a description of a workload as pairs of a name and a text, in reading order.
 
     Time spans have two units, memory is in GB; medians come with the largest value. What the log
     does not say is left out or named as unknown.
@@ -41,16 +43,16 @@ def describe(workload: Workload) -> list[tuple[str, str]]:
     ]
     if workload.layout == "processors":
         rows.append(("processors", _spread(workload.units)))
-        rows.append(("layout", "counts processors; a system says how they lie on nodes"))
+        rows.append(("layout", "processor counts, placed on nodes by the system"))
     else:
-        rows.append(("units", _spread(workload.units)))
+        rows.append(("tasks", _spread(workload.units)))
     for kind, resource in enumerate(workload.resources):
         asked = workload.request[:, kind] + workload.per_node[:, kind]
         share = 100 * np.count_nonzero(asked) / max(len(asked), 1)
         shown = _memory if resource == "mem" else _number
         if asked.any():
-            text = f"{_spread(asked[asked > 0], shown)}; {share:.1f} % of the jobs ask for it"
-            rows.append((f"{resource} a unit", text))
+            text = f"{_spread(asked[asked > 0], shown)}, in {share:.1f} % of the jobs"
+            rows.append((f"{_NAMES.get(resource, resource)} per task", text))
     labels = ("queue", "partition", "user", "group", "name")
     rows.extend((f"{name}s", _labels(getattr(workload, name))) for name in labels)
     rows.append(("status", _statuses(workload)))
@@ -63,7 +65,7 @@ def describe(workload: Workload) -> list[tuple[str, str]]:
 
 
 def as_data(workload: Workload) -> dict[str, Any]:
-    """Return what is in a workload as plain JSON types; None where the log does not say."""
+    """Return a description of a workload as plain JSON types. None for unknown values."""
     waits = recorded_wait(workload)
     asked = workload.requested_time[workload.requested_time != MISSING]
     codes, counts = np.unique(workload.status, return_counts=True)
@@ -112,9 +114,9 @@ def _memory(value: float) -> str:
 
 
 def _excluded(workload: Workload) -> list[tuple[str, str]]:
-    """Return how many rows were set aside for which reason, and what the log says of them."""
+    """Return the numbers of excluded rows by reason, with the details in the log."""
     details = {
-        reason: f"; {text}"
+        reason: f" ({text})"
         for key, example in workload.header
         if key == SET_ASIDE
         for reason, _, text in [example.partition(": ")]
@@ -155,7 +157,7 @@ def _requested(workload: Workload) -> str:
         return "unknown"
     share = 100 * len(known) / len(workload)
     return _spread(known, duration) + (
-        "" if share == 100 else f"; known for {share:.1f} % of the jobs"
+        "" if share == 100 else f", known for {share:.1f} % of the jobs"
     )
 
 
@@ -165,7 +167,7 @@ def _ratio(workload: Workload) -> str:
         return "unknown"
     ratio = workload.runtime[known] / workload.requested_time[known]
     over = 100 * np.count_nonzero(ratio > 1) / len(ratio)
-    return f"median {np.median(ratio):.3f}; {over:.1f} % ran longer than they asked for"
+    return f"median {np.median(ratio):.3f}, above 1 for {over:.1f} % of the jobs"
 
 
 def _labels(labels: Labels) -> str:
@@ -174,7 +176,7 @@ def _labels(labels: Labels) -> str:
     counts = np.bincount(labels.codes[labels.codes >= 0], minlength=len(labels.values))
     modal = int(counts.argmax())
     share = 100 * counts[modal] / len(labels)
-    return f"{len(labels.values):,}; the most frequent, {labels.values[modal]!r}, has {share:.1f} %"
+    return f"{len(labels.values):,}, most frequent {labels.values[modal]!r} with {share:.1f} %"
 
 
 def _statuses(workload: Workload) -> str:

@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 class Allocation(NamedTuple):
     """
-    The nodes of one job; K nodes, R resource kinds.
+    Nodes of one job: K nodes, R resource types.
 
     Attributes
     ----------
     node
         Node indices, strictly increasing, shape ``(K,)``.
     units
-        Units on each node, shape ``(K,)``.
+        Number of tasks on each node, shape ``(K,)``.
     amount
-        What is taken of each node and given back at the end, shape ``(K, R)``.
+        Allocated amounts on each node, shape ``(K, R)``.
     """
 
     node: IntArray

@@ -16,7 +16,7 @@ _EMPTY: Mapping[Any, Any] = MappingProxyType({})
 
 
 class Start(NamedTuple):
-    """Start a waiting job now, on these nodes."""
+    """Start of a waiting job now on these nodes."""
 
     handle: int
     allocation: Allocation
@@ -72,11 +72,11 @@ class PlannedStarts(NamedTuple):
     Attributes
     ----------
     handle, start
-        Which jobs, and the second each is planned to start; P of each.
+        The P jobs, and the second of the planned start of each.
     nodes
-        Node indices for jobs whose place is planned too, by handle.
+        Planned node indices by handle, for jobs with planned nodes.
     units
-        How many units go on each of these nodes, where that is planned too, by handle.
+        Planned numbers of tasks on these nodes by handle, if these are planned too.
     """
 
     handle: Sequence[int]
@@ -87,19 +87,19 @@ class PlannedStarts(NamedTuple):
 
 class Decision(NamedTuple):
     """
-    A dispatcher's answer to one view.
+    Decision of a dispatcher for one view.
 
     Attributes
     ----------
     actions
-        Carried out in this order; each is checked first.
+        Actions in the order in which they are checked and carried out.
     planned_starts
-        Where the dispatcher plans ahead.
+        Planned starts, if the dispatcher plans ahead.
     again_at
-        Wake the dispatcher at this second even if nothing happens until then. With actions it may
-        be the present second: the dispatcher is asked again once they are carried out.
+        The second at which the dispatcher is called again even without an event. With actions it
+        may be the present second: the call follows when they are carried out.
     stats
-        Numbers about how the decision was found, summed up in the run's record.
+        Counts of the decision, summed up in the run's record.
     """
 
     actions: Sequence[Action] = ()

@@ -29,7 +29,7 @@ _LARGEST_SIGMA = 10.0
 
 
 class Requested(RuntimePredictor):
-    """Predicts that every job runs for the time it asked for (W in the papers)."""
+    """The requested time of each job as its prediction (W in the papers)."""
 
     name = "requested"
     is_request = True
@@ -41,17 +41,19 @@ class Requested(RuntimePredictor):
 
 class Actual(RuntimePredictor):
     """
-    Knows every runtime in advance (R in the papers): the named upper bound.
+    The actual runtime of each job as its prediction (R in the papers): an upper bound, no forecast.
 
     Parameters
     ----------
     truth
-        Returns the runtimes of jobs by handle, in seconds. The caller hands it over on purpose;
-        there is no other way to it.
+        Function that returns the runtimes of jobs by handle, in seconds. Only the caller can give
+        it.
     factor
-        Predict this share of the truth instead, as a control for optimism; more than 0.
+        Factor of the prediction, more than 0, as a control for optimism. For example 0.5: half the
+        runtime.
     sigma
-        Deviation of the logarithm of a random factor besides, with median 1; of each job its own.
+        Standard deviation of the logarithm of an additional random factor with median 1, which is
+        sampled for each job.
     """
 
     name = "actual"

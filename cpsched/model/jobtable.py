@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One row of a job table, for reading code that looks at a single job."""
+    """One row of a job table."""
 
     table: JobTable
     index: int
@@ -66,16 +66,16 @@ class _Amounts(_Column):
 
 class JobTable:
     """
-    Jobs known now, in queue order (submit, then log order); n jobs, R resource kinds.
+    Jobs known now, in queue order (submit, then log order): n jobs, R resource types.
 
-    Columns copy ``n`` values out of the store; the native core reads the store itself.
+    Columns are copies of ``n`` values of the store. The native core reads the store itself.
 
     Parameters
     ----------
     store
-        Where the columns lie.
+        Store of the columns.
     rows
-        int64, shape ``(n,)``: the rows of the store that are in the table, in table order.
+        Rows of the store that are in the table, in table order. int64, shape ``(n,)``.
     """
 
     __slots__ = ("rows", "store")
@@ -99,12 +99,12 @@ class JobTable:
 
     def distinct(self) -> tuple[IntArray, IntArray]:
         """
-        Number distinct requests in the order in which they appear.
+        Number the distinct requests in the order of their first jobs.
 
         Returns
         -------
         code, first
-            The number of each job's request, and the first job that makes each.
+            The number of each job's request, and the first job of each request.
         """
         columns = (c.SHAPE, c.UNITS, c.NODES_MIN, c.NODES_MAX)
         return renumbered(*distinct(map(self.column, columns), len(self)))
@@ -121,7 +121,7 @@ class JobTable:
 
     @property
     def resources(self) -> tuple[str, ...]:
-        """Names of the R resource kinds."""
+        """Names of the R resource types."""
         return self.store.resources
 
     handle = _Column(c.HANDLE)
@@ -196,10 +196,10 @@ class JobTable:
     @property
     def runtime_quantiles(self) -> IntArray | None:
         """
-        Quantiles of each runtime at :data:`cpsched.model.prediction.LEVELS`, seconds, shape ``(n,
-        L)``.
+        Quantiles of each runtime at the levels of :data:`cpsched.model.prediction.LEVELS`.
 
-        A row of -1 for a job of which nothing is known; None where no predictor has given any.
+        Seconds, shape ``(n, L)``. A row of -1 for a job without quantiles. None if no predictor has
+        given any.
         """
         known = self.store.quantiles
         return None if known is None else known[self.rows]
@@ -207,28 +207,28 @@ class JobTable:
     @property
     def ends_within(self) -> FloatArray | None:
         """
-        Chance that each job ends within :data:`cpsched.model.prediction.HORIZONS`, shape ``(n,
-        H)``.
+        Probability that each job ends within :data:`cpsched.model.prediction.HORIZONS`.
 
-        A row of NaN for a job of which nothing is known; None where no predictor has given any.
+        Shape ``(n, H)``. A row of NaN for a job without probabilities. None if no predictor has
+        given any.
         """
         known = self.store.ends_within
         return None if known is None else known[self.rows]
 
     @property
     def cores(self) -> IntArray:
-        """Cores of all units together (the first resource kind)."""
+        """Cores of all tasks of each job (the first resource type)."""
         return self.units * self.request[:, 0]
 
 
 class RunningTable(JobTable):
     """
-    Jobs that hold nodes now, in order of expected end (then row).
+    Running jobs in order of expected end (then row).
 
     Parameters
     ----------
     arena
-        Where the allocations lie.
+        Store of the allocations.
     """
 
     __slots__ = ("arena",)
@@ -257,7 +257,7 @@ class RunningTable(JobTable):
 
     @property
     def num_nodes(self) -> IntArray:
-        """Number of nodes the job has now."""
+        """Present number of nodes of each job."""
         columns = self.store.columns
         first, num_ranges = columns[self.rows][:, [c.ALLOC_FIRST, c.ALLOC_COUNT]].T
         end = first + num_ranges
@@ -266,7 +266,7 @@ class RunningTable(JobTable):
         return nodes
 
     def allocation(self, index: int) -> Allocation:
-        """Return what the job at a position of the table holds."""
+        """Return the allocation of the job at a position of the table."""
         row = self.rows[index]
         first = int(self.store.columns[row, c.ALLOC_FIRST])
         return self.arena.get(first, int(self.store.columns[row, c.ALLOC_COUNT]))

@@ -40,24 +40,24 @@ _ROUNDING = 1e-9
 
 class Prediction(NamedTuple):
     """
-    Predicted runtimes of n jobs in seconds; three answers that may differ, and what is likely.
+    Predicted runtimes of n jobs in seconds: three estimates, quantiles and probabilities.
 
-    A runtime counts here as at most the requested time.
+    A runtime counts as at most the requested time.
 
     Attributes
     ----------
     ranking_estimate
-        To rank jobs by, shape ``(n,)``.
+        Estimate for the order of jobs, shape ``(n,)``.
     runtime_estimate
-        To plan reservations with; the one accuracy tables score.
+        Estimate for reservations, which accuracy tables score.
     runtime_bound
-        What the runtime will hardly exceed.
+        Upper estimate that few runtimes exceed.
     quantiles
-        Of the runtime at :data:`LEVELS`, int64, shape ``(n, L)``, each row non-decreasing; a row
-        of -1 where nothing is known of a job. None if the predictor gives none.
+        Quantiles of the runtime at :data:`LEVELS`, int64, shape ``(n, L)``, each row
+        non-decreasing. A row of -1 for a job without any. None if the predictor has none.
     ends_within
-        Chance that the job ends within each of :data:`HORIZONS`, float64, shape ``(n, H)``, in
-        ``[0, 1]``, each row non-decreasing; a row of NaN where nothing is known. None as above.
+        Probability that the job ends within each of :data:`HORIZONS`, float64, shape ``(n, H)``,
+        in ``[0, 1]``, each row non-decreasing. A row of NaN for a job without any. None as above.
     """
 
     ranking_estimate: IntArray
@@ -68,7 +68,7 @@ class Prediction(NamedTuple):
 
     @classmethod
     def point(cls, runtime: AnyArray) -> Self:
-        """Give one answer for all three purposes: whole seconds, one for each job."""
+        """Return a prediction with one estimate for all three purposes, whole seconds."""
         value = np.asarray(runtime)
         # A list without an entry has a type, too, which says nothing.
         if value.dtype.kind in "iu" or not value.size:
@@ -172,16 +172,16 @@ def write_down(store: JobStore, rows: AnyArray, prediction: Prediction) -> None:
 
 class Outcome(NamedTuple):
     """
-    What became of n jobs that have just ended.
+    Outcomes of n jobs that have just ended.
 
     Attributes
     ----------
     runtime
-        Seconds they ran, shape ``(n,)``.
+        Runtimes in seconds, shape ``(n,)``.
     status
         :class:`~cpsched.util.types.Status` codes.
     killed
-        Whether the job was ended at its requested time.
+        Whether each job was ended at its requested time.
     """
 
     runtime: IntArray
@@ -191,25 +191,24 @@ class Outcome(NamedTuple):
 
 class RuntimePredictor(RemembersArguments, ABC):
     """
-    Predicts how long jobs will run.
+    Base class of predictors of runtimes.
 
     The order of calls is that of simulated time: :meth:`on_submit` and :meth:`predict` when jobs
     arrive, :meth:`on_start` when they start, :meth:`observe` when they end, :meth:`on_cancel` when
-    they leave the queue without having run. Predictions are clipped to ``[1, requested time]`` by
-    the caller unless :attr:`clipped` is False. ``cpsched.checks.of_predictors`` checks what is
-    promised here.
+    they leave the queue without having run. The caller clips predictions to ``[1, requested
+    time]`` unless :attr:`clipped` is False. ``cpsched.checks.of_predictors`` checks this contract.
 
     Attributes
     ----------
     name
-        What the predictor is called in tables.
+        Name of the predictor in tables.
     clipped
-        Whether its answers are brought into ``[1, requested time]``.
+        Whether the caller clips its predictions to ``[1, requested time]``.
     is_request
-        Whether its answer is always the requested time. That is what job tables hold before a
-        predictor has answered, so it need not be asked.
+        Whether its prediction is always the requested time. Job tables have that value before any
+        prediction, so it need not be called.
     needs_truth
-        Whether it is given true runtimes, so that its answers are no forecasts.
+        Whether it receives actual runtimes, so that its predictions are no forecasts.
     """
 
     name: str = ""
@@ -224,52 +223,53 @@ class RuntimePredictor(RemembersArguments, ABC):
 
     def on_epoch(self, epoch: int | None) -> None:
         """
-        Take note of the Unix time of second 0, None where it is not known; before :meth:`reset`.
+        Set the Unix time of second 0, None if unknown; called before :meth:`reset`.
 
-        So that what was learnt of one log's hours holds for another's.
+        With it, learned hours of one log apply to another.
         """
 
     def reset(self, system: System, seed: int) -> None:
-        """Forget everything learnt, before a run starts."""
+        """Clear everything learned, before a run starts."""
 
     def on_submit(self, jobs: JobTable, now: int) -> None:
-        """Take note of jobs that have just arrived."""
+        """Record jobs that have just arrived."""
 
     def on_start(self, jobs: JobTable, now: int) -> None:
-        """Take note of jobs that have just started."""
+        """Record jobs that have just started."""
 
     def observe(self, jobs: JobTable, outcome: Outcome, now: int) -> None:
         """Learn from jobs that have just ended."""
 
     def on_cancel(self, jobs: JobTable, now: int) -> None:
-        """Forget jobs that were cancelled while they waited; they will not be observed."""
+        """Remove jobs that were cancelled while they waited. They are not observed."""
 
     @abstractmethod
     def predict(self, jobs: JobTable, now: int) -> Prediction:
         """
-        Predict the runtimes of jobs, in table order.
+        Return the predicted runtimes of jobs, in table order.
 
-        Asking changes no later answer; only :meth:`stats` may count it.
+        A call changes no later prediction. Only :meth:`stats` may count it.
         """
 
     def stats(self) -> Mapping[str, int]:
-        """Return counts worth showing, the same in equal runs: rules used, refits, ..."""
+        """Return counts, the same in equal runs: used rules, refits, ..."""
         return {}
 
     def provenance(self) -> Mapping[str, str]:
-        """Return what the answers rest on besides the options: the hash of a model file, ..."""
+        """Return the basis of predictions besides the options: the hash of a model file, ..."""
         return {}
 
     def state(self) -> Mapping[str, Any]:
         """
-        Return everything learnt, and the counts, as arrays, scalars and strings.
+        Return everything learned, and the counts, as arrays, scalars and strings.
 
-        Nested mappings are allowed. Categories are kept as strings: their codes are of one run.
+        Nested mappings are allowed. Categories are stored as strings, because codes differ between
+        runs.
         """
         return {}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore what :meth:`state` returned, in a predictor made and reset like that one."""
+        """Restore the result of :meth:`state`, in a predictor made and reset equally."""
 
 
 def _check_counts(predictor: Any, stats: Any) -> None:

@@ -29,7 +29,7 @@ _OF_JOBS = (
 
 
 class JobOutcome(IntEnum):
-    """What became of a job in the simulation."""
+    """Outcome of a job in the simulation."""
 
     NOT_ENDED = -1
     COMPLETED = 0
@@ -46,7 +46,7 @@ class JobOutcome(IntEnum):
 
 
 class Leaving(IntEnum):
-    """Why a job left some nodes."""
+    """Reason why a job left some nodes."""
 
     END = 0
     """It ended there, or still runs."""
@@ -61,10 +61,10 @@ class Leaving(IntEnum):
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Segments:
     """
-    The nodes held by each job over time, merged into runs; M segments, R resource kinds.
+    Nodes allocated to each job over time, as contiguous ranges: M segments, R resource types.
 
-    A job that is started once and never resized has the same ``start`` and ``end`` in all its
-    segments; what it held in starts that were cut short comes before.
+    All segments of a job that is started once and never resized have the same ``start`` and
+    ``end``. Segments of starts that were cut short come first.
 
     Attributes
     ----------
@@ -75,11 +75,11 @@ class Segments:
     node, count
         Node indices ``[node, node + count)``.
     units
-        Units on each of these nodes.
+        Number of tasks on each of these nodes.
     amount
-        What is taken of each of these nodes, shape ``(M, R)``.
+        Allocated amounts on each of these nodes, shape ``(M, R)``.
     leaving
-        :class:`Leaving` codes: why the job left these nodes.
+        :class:`Leaving` codes.
     """
 
     job: IntArray
@@ -166,27 +166,27 @@ class Outages:
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Schedule:
     """
-    A finished (or cut) simulation; J jobs of the workload, in workload order.
+    A finished (or cut) simulation: J jobs of the workload, in workload order.
 
     Attributes
     ----------
     workload, system
         As simulated: the workload mapped onto the system, rejected jobs included.
     start, end
-        Seconds, or ``MISSING``; ``(J,)``. A job that was queued again has the last of its starts,
-        one cancelled in the queue, or that never starts, has an end and no start.
+        Seconds, or ``MISSING``, shape ``(J,)``. A requeued job has the last of its starts. A job
+        that was cancelled in the queue, or never starts, has an end and no start.
     outcome
         :class:`JobOutcome` codes.
     ranking_estimate, runtime_estimate, runtime_bound
-        The runtime predicted at submit, seconds; ``MISSING`` for rejected jobs.
+        The runtime predicted at submit, seconds. ``MISSING`` for rejected jobs.
     segments
         Allocations, by (start, job, node).
     rejected
-        Why a job can never run, by row.
+        Reason why a job can never run, by row.
     never_started
-        Why a job that entered the queue can never start, by row.
+        Reason why a queued job can never start, by row.
     outages
-        When nodes were down.
+        Outages of nodes.
     overrun
         ``kill`` or ``extend``, see :class:`cpsched.simulation.simulator.Overrun`.
     """
@@ -207,9 +207,9 @@ class Schedule:
 
     def parts(self) -> Iterator[tuple[int, Schedule]]:
         """
-        Yield the schedule of some jobs at a time, and the row of the first of them.
+        Yield the schedule in parts of some jobs, with the row of the first job of each part.
 
-        What jobs depend on, and the outages, stay those of the whole.
+        Dependencies and outages are those of the whole schedule.
         """
         num_jobs = len(self.workload)
         if num_jobs <= PART:
@@ -235,7 +235,7 @@ class Schedule:
             self.let_go()
 
     def let_go(self) -> None:
-        """Take what lies in files out of memory."""
+        """Release memory of columns that are in files."""
         self.workload.let_go()
         self.segments.let_go(0, len(self.segments))
         for name in _OF_JOBS:
@@ -243,9 +243,9 @@ class Schedule:
 
     def dependency_met(self) -> IntArray:
         """
-        Return when what each job waits for had come about, shape ``(J,)``.
+        Return the second at which the dependency of each job was met, shape ``(J,)``.
 
-        ``MISSING`` where it has not by the end of the schedule, and for jobs that wait for nothing.
+        ``MISSING`` if it was not met by the end of the schedule, and for jobs without one.
         """
         workload = self.workload
         rows = np.flatnonzero(workload.dependency >= 0)

@@ -75,25 +75,25 @@ class Queue:
     Attributes
     ----------
     expected_wait
-        Seconds a job of this queue expects to wait (``ewt`` in Remediani 2017), at least 1.
+        Expected wait of a job in this queue, seconds (``ewt`` in Remediani 2017), at least 1.
     max_time, default_time
-        Limit on the requested time, and the requested time of a job that names none; seconds.
+        Largest requested time, and the requested time of a job without one, seconds.
     groups
-        Node groups its jobs may use; empty means all.
+        Node groups that its jobs may use. Empty: all.
     users
-        Users or groups allowed in; empty means all.
+        Users or groups that may use it. Empty: all.
     priority_tier
-        Jobs of a higher tier go first, and may preempt those of lower ones.
+        Jobs of a higher tier go first, and may preempt those of lower tiers.
     preempt
-        What may be done to its running jobs for jobs of a higher tier.
+        Preemption of its running jobs for jobs of a higher tier.
     grace
-        Seconds between the notice to a job and that act.
+        Seconds between the notice to a job and its preemption.
     default
         Whether jobs that name no queue are in it.
     exclusive
         Whether its jobs share no node.
     min_nodes, max_nodes
-        Bounds on the nodes of its jobs; 0 for ``max_nodes``: none.
+        Bounds on the nodes of its jobs. 0 for ``max_nodes``: none.
     """
 
     name: str
@@ -143,25 +143,25 @@ class LogMapping:
 @dataclass(frozen=True, kw_only=True, eq=False)
 class System:
     """
-    A machine; N nodes in the topology's order, R resource kinds.
+    A system: N nodes in the order of the topology, R resource types.
 
     Attributes
     ----------
     resources
-        Names of the R kinds; ``mem`` is in KB, all others are counts. ``core`` comes first.
+        Names of the R types. ``mem`` is in KB, all others are counts. ``core`` comes first.
     capacity
-        What each node holds, int64, shape ``(N, R)``; copied, and read-only from then on.
+        Capacity of each node, int64, shape ``(N, R)``. It is copied and read-only.
     node_names, node_groups
-        One each a node.
+        Name and group of each node.
     features
         Features of each node, a frozenset each.
     weights
-        Slurm's weight of each node, int64, shape ``(N,)``: it takes those of a lower weight first.
-        Zeros where none is given.
+        Slurm's weight of each node, int64, shape ``(N,)``. Lower weights are allocated first. Zeros
+        if none is given.
     queues
-        By name; empty: one nameless queue that takes everything.
+        Queues by name. Empty: one queue without a name that accepts everything.
     default_expected_wait, default_time
-        For jobs whose queue says nothing, seconds; None: there is no default.
+        Defaults for jobs whose queue has none, seconds. None: no default.
     """
 
     name: str
@@ -204,7 +204,7 @@ class System:
         return f"<pre>{escape(self.kinds_text())}</pre>"
 
     def kinds(self) -> list[tuple[str, list[int]]]:
-        """Return the nodes of each group that hold the same: the group, and their indices."""
+        """Return the groups of equal nodes: the node group, and the indices of the nodes."""
         nodes_of: dict[tuple[str, tuple[int, ...]], list[int]] = {}
         node_kinds = zip(self.node_groups, map(tuple, self.capacity.tolist()), strict=True)
         for node, kind in enumerate(node_kinds):
@@ -213,14 +213,14 @@ class System:
 
     def kinds_text(self, width: int = 120, names: Sequence[str] = ()) -> str:
         """
-        Return what each node of a group has, as a table for people.
+        Return the resources of each type of node as a table for people.
 
         Parameters
         ----------
         width
-            Characters of a line, at most.
+            Largest number of characters of a line.
         names
-            Names of the nodes of each group; empty: none are shown.
+            Names of the nodes of each group. Empty: without names.
         """
         rows = []
         for at, (group, nodes) in enumerate(self.kinds()):
@@ -239,7 +239,7 @@ class System:
         return f"{brief(self.title or self.name)}: resources of each node of a group\n\n{text}"
 
     def copy(self) -> System:
-        """Return an equal system that shares nothing with this one that could be changed."""
+        """Return an equal system that shares no changeable data with this one."""
         queues = {name: replace(queue) for name, queue in self.queues.items()}
         log = replace(self.log, queues=dict(self.log.queues))
         return replace(self, queues=queues, topology=replace(self.topology), log=log)
@@ -251,22 +251,24 @@ class System:
 
     @cached_property
     def total(self) -> IntArray:
-        """What the whole machine holds, shape ``(R,)``."""
+        """Capacity of the whole system, shape ``(R,)``."""
         total: IntArray = immutable(self.capacity.sum(axis=0))
         return total
 
     @property
     def is_counted_pool(self) -> bool:
         """
-        Whether the nodes are counted pools rather than places.
+        Whether the nodes are counted pools.
 
-        :func:`cpsched.systems.mapping.fit` makes such a system of a ``pool`` machine for a log
-        that only counts processors: each node group becomes one node named after the group.
+        :func:`cpsched.systems.mapping.fit` makes such a system of a ``pool`` system for a log that
+        only counts processors. Each node group becomes one node with the name of the group.
         """
         return self.log.processors == ProcessorMapping.POOL and self.node_names == self.node_groups
 
     def is_untold_type(self, name: str) -> bool:
-        """Say whether a resource is a type (``gpu:a100``) of one that has some of no known type."""
+        """
+        Return whether a resource is a type (``gpu:a100``) of one that also has untyped amounts.
+        """
         kind, colon, _ = name.partition(":")
         if not colon or name in self.resources or kind not in self.resources:
             return False
@@ -275,11 +277,11 @@ class System:
         return bool(self.total[self.resource_index(kind)] > known)
 
     def resource_index(self, name: str) -> int:
-        """Return the position of a resource kind, -1 if the system has none of it."""
+        """Return the position of a resource type, -1 if the system lacks it."""
         return self.resources.index(name) if name in self.resources else -1
 
     def queues_of(self, names: str | None) -> tuple[Queue, ...]:
-        """Return the queues that a job names, with commas between; those there are."""
+        """Return the known queues among those that a job names, separated by commas."""
         if names is None:
             return ()
         return tuple(self.queues[name] for name in names.split(",") if name in self.queues)
@@ -294,7 +296,7 @@ class System:
         return min(waits, default=self.default_expected_wait)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain JSON types, nodes in runs of equal ones."""
+        """Return everything as plain JSON types, with equal neighbouring nodes together."""
 
         def kind(node: int) -> dict[str, Any]:
             weight = int(self.weights[node])
@@ -324,7 +326,7 @@ class System:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> System:
-        """Rebuild what :meth:`to_dict` gave."""
+        """Return the system of the result of :meth:`to_dict`."""
         nodes = [(run, name) for run in data["nodes"] for name in run["names"]]
         log = dict(data["log"])
         if log["processors"] is not None:

@@ -14,28 +14,28 @@ if TYPE_CHECKING:
 @dataclass(slots=True, eq=False)
 class View:
     """
-    The state of the machine at one instant; N nodes, R resource kinds, C eligibility classes.
+    State of the system at one second: N nodes, R resource types, C eligibility classes.
 
-    Valid while ``decide`` runs: the arrays are the simulator's own, read-only, and change after
-    it. Nothing in it, nor anything reachable from it, knows a runtime before the job has ended or
-    a job before it is submitted.
+    It is valid while ``decide`` runs. The arrays are the simulator's own and read-only, and change
+    later. Nothing in it, or reachable from it, has a runtime before the job has ended, or a job
+    before its submit.
 
     Attributes
     ----------
     now
         The present second.
     system
-        The machine.
+        The system.
     free
-        What each node has left, int64, shape ``(N, R)``; nothing on nodes that are down.
+        Free capacity of each node, int64, shape ``(N, R)``. 0 on nodes that are down.
     node_up
-        Shape ``(N,)``.
+        Whether each node is up, shape ``(N,)``.
     eligible
-        Which nodes each class of jobs may use now, shape ``(C, N)``.
+        Nodes that each class of jobs may use now, shape ``(C, N)``.
     waiting
         Jobs that may start, in queue order.
     running
-        Jobs that hold nodes, in order of expected end; jobs that are not ours are among them.
+        Running jobs in order of expected end, including jobs of other dispatchers.
     """
 
     now: int

@@ -359,25 +359,25 @@ class Workload:
         **columns: Any,
     ) -> Self:
         """
-        Build a workload from columns in any order; rows are sorted by submit, then by job id.
+        Build a workload from columns in any order. Rows are sorted by submit, then by job id.
 
-        Numbers in ids count as numbers: ``7[2]`` comes before ``7[10]`` and ``12``.
+        Numbers in ids are compared as numbers: ``7[2]`` comes before ``7[10]`` and ``12``.
 
         Parameters
         ----------
         job_id, submit, runtime, units, request
-            The columns no workload can be without; ``request`` has shape ``(J, R)``.
+            The required columns. ``request`` has shape ``(J, R)``.
         resources
-            Names of the R resource kinds.
+            Names of the R resource types.
         columns
-            Any other column of the class. :class:`Labels` columns may be given as lists of
-            strings; what is left out gets its neutral value (requested time ``MISSING``).
+            Any other columns of the class. :class:`Labels` columns may be lists of strings. Missing
+            columns get their neutral value (requested time ``MISSING``).
 
         Raises
         ------
         ValueError
-            If columns differ in length, an unknown column is named, or a value is impossible
-            (a time or amount below zero, no units, ``nodes_min`` above ``nodes_max``).
+            If columns differ in length, a column is unknown, or a value is impossible (a negative
+            time or amount, no tasks, ``nodes_min`` above ``nodes_max``).
         """
         num_jobs = len(job_id)
         unknown = sorted(set(columns) - set(COLUMNS))
@@ -427,18 +427,18 @@ class Workload:
         return len(self.submit)
 
     def let_go(self, first: int = 0, end: int | None = None) -> None:
-        """Take the columns of jobs ``[first, end)`` out of memory where they lie in files."""
+        """Release memory of the jobs ``[first, end)`` in columns that are in files."""
         for name in COLUMNS:
             value = getattr(self, name)
             let_go(value.codes if isinstance(value, Labels) else value, first, end or len(self))
 
     def between(self, first: int, end: int) -> Self:
-        """Return jobs ``[first, end)``, to look at; their dependencies and labels stay as here."""
+        """Return jobs ``[first, end)`` for reading. Dependencies and labels stay as here."""
         rows = slice(first, end)
         return replace(self, **{name: _part(getattr(self, name), rows) for name in COLUMNS})
 
     def take(self, rows: IntArray) -> Self:
-        """Return the workload of the given rows (in that order); dependencies follow their rows."""
+        """Return the workload of the given rows in that order. Dependencies follow their rows."""
         rows = np.asarray(rows, dtype=np.int64)
         new = taken({name: getattr(self, name) for name in COLUMNS}, rows)
         if not is_constant(new["dependency"]):
@@ -464,7 +464,7 @@ class Workload:
         return self if len(rows) == self.num_jobs else self.take(rows)
 
     def with_columns(self, **columns: Any) -> Self:
-        """Return a copy with some fields replaced; shapes and values are checked again."""
+        """Return a copy with some fields replaced. Shapes and values are checked again."""
         new = replace(self, **columns)
         new._check()
         new.check_order()
@@ -492,11 +492,11 @@ class Workload:
         -------
         pandas.DataFrame
             The columns of this class. ``submit``, ``begin``, ``deadline``, ``cancel`` and
-            ``recorded_start`` are timestamps (UTC); if the log does not say when its second 0 was,
-            they are time deltas since then. Every other time is a number of seconds. Amounts have a
-            column for each resource (``request.core``: cores of one unit; ``request.mem``: KB of
-            one unit). ``dependency`` is the id of the job waited for. What a log does not say, or
-            does not limit, is missing (NaN, NaT or None).
+            ``recorded_start`` are timestamps (UTC), or time deltas since second 0 if the log does
+            not have its date. All other times are seconds. Amounts have a column for each resource
+            (``request.core``: cores of one task, ``request.mem``: KB of one task). ``dependency``
+            is the id of the job on which this one depends. Values that the log does not have or
+            does not limit are missing (NaN, NaT or None).
 
         Raises
         ------
@@ -535,7 +535,7 @@ class Workload:
         Raises
         ------
         ValueError
-            If one does; names the job.
+            If one does. The message names the job.
         """
         back = np.flatnonzero(np.diff(self.submit) < 0)
         if len(back):
@@ -546,7 +546,7 @@ class Workload:
             )
 
     def is_neutral(self, name: str) -> bool:
-        """Whether a column asks for nothing special: a workload built without it has the same."""
+        """Return whether a column has only its neutral value."""
         value = getattr(self, name)
         if isinstance(value, Labels):
             return bool((value.codes == -1).all())
@@ -554,7 +554,7 @@ class Workload:
         return neutral is not None and bool((value == neutral).all())
 
     def digest(self) -> str:
-        """Return the SHA-256 of all columns (hex), the workload's identity in run directories."""
+        """Return the SHA-256 (hex) of all columns, the identity of the workload in run folders."""
         sha = hashlib.sha256()
         sha.update(repr((self.epoch, self.resources, self.layout, self.set_aside)).encode())
         for name, column in COLUMNS.items():

@@ -20,30 +20,30 @@ if TYPE_CHECKING:
 
 class GpuScaling(Recorded):
     """
-    Jobs with a range of GPUs per node run faster on more; all others as in the log.
+    Shorter runtimes on more GPUs for jobs with a GPU range, recorded runtimes for others.
 
-    A range is a resource kind whose ``per_node_max`` is above ``per_node``: GPUs, MICs, or any
+    A range is a resource type whose ``per_node_max`` is above ``per_node``: GPUs, MICs, or any
     other.
 
     Parameters
     ----------
     sigma
-        Standard deviation of the factor that says how well a job scales; 0: all scale linearly.
+        Standard deviation of the factor of each job's scaling. 0: all jobs scale linearly.
 
     Notes
     -----
-    Soner's thesis, equation 7.1: with the log's runtime ``t``, on the fewest GPUs,
+    Soner's thesis, equation 7.1: with the recorded runtime ``t`` on the fewest GPUs,
 
         ``t' = t N(1, sigma) fewest / allocated``
 
-    with GPUs a node; on the node with the fewest, if they differ, and with the kind that scales
-    least, if there are several. The normal factor is drawn once for each job from its handle and
-    the seed, so it is the same under every dispatcher. It is truncated above 0 (a run time below 0
-    is none), which makes its mean 1.03 at 0.5. Seconds are rounded up.
+    with the GPUs of the node with the fewest, and for the type that scales least. The normal factor
+    is sampled once for each job from its handle and the seed, so it is the same under every
+    dispatcher. It is truncated above 0, because runtimes are positive, which makes its mean 1.03 at
+    ``sigma=0.5``. Seconds are rounded up.
 
-    Predictor ``actual`` knows the log's runtimes but not these, and requested times do not include
-    them: half of the jobs that get no more than their fewest GPUs run longer than ``t``, and
-    ``--overrun kill`` ends those whose requested time that is.
+    Predictor ``actual`` knows the recorded runtimes but not these, and requested times do not
+    include them. Half of the jobs that have only their fewest GPUs run longer than ``t``.
+    ``--overrun kill`` ends those whose requested time is ``t``.
     """
 
     name: ClassVar[str] = "gpu-scaling"

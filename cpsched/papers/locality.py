@@ -26,7 +26,7 @@ CONTIGUOUS, SCATTERED = "contiguous", "scattered"
 
 class Locality(Recorded):
     """
-    Some jobs run faster on nodes that are close together; all others as the log says.
+    Shorter runtimes on neighbouring nodes for some jobs, recorded runtimes for others.
 
     Parameters
     ----------
@@ -35,20 +35,21 @@ class Locality(Recorded):
     beta
         Share of the jobs that are sensitive.
     log
-        Nodes on which the log's runtimes of sensitive jobs were measured: ``contiguous``, so that
-        others take ``1 / (1 - alpha)`` times as long, or ``scattered``.
+        Nodes on which the recorded runtimes of sensitive jobs were measured. ``contiguous``: on
+        other nodes they take ``1 / (1 - alpha)`` times as long. Or ``scattered``.
 
     Notes
     -----
     A sensitive job that takes t seconds on scattered nodes takes ``t (1 - alpha)`` on neighbouring
     ones, rounded up to whole seconds.
 
-    Which jobs are sensitive depends only on the seed and the handle: the same jobs under every
+    The sensitive jobs depend only on the seed and the handle. They are the same under every
     dispatcher, and those of a small ``beta`` are among those of a larger one.
 
-    Predictor ``actual`` knows the log's runtimes but not these, and requested times do not include
-    them: with ``log=contiguous`` a job on scattered nodes may run beyond it, where ``--overrun
-    kill`` ends it. Its work is then lost and not counted as longer: use ``extend``.
+    Predictor ``actual`` knows the recorded runtimes but not these, and requested times do not
+    include them. With ``log=contiguous`` a job on scattered nodes may run beyond its requested
+    time, where ``--overrun kill`` ends it. Its work is then lost and not counted as longer. Use
+    ``extend``.
     """
 
     name: ClassVar[str] = "locality"

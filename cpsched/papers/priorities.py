@@ -21,7 +21,7 @@ class Basic(FifoOrder):
     """
     Slurm's ``priority/basic``: earlier submit first.
 
-    The first job gets a large number and every later one a number less (IPSCHED, section IV).
+    The first job has a large number, and every later job one less (IPSCHED, section IV).
     """
 
     name = "basic"
@@ -34,9 +34,9 @@ class Multifactor(Priority):
     Parameters
     ----------
     age_weight
-        Points a minute of waiting.
+        Points for each minute of waiting.
     size_weight
-        Points for a job as large as the machine.
+        Points for a job as large as the system.
     """
 
     name = "multifactor"

@@ -41,26 +41,26 @@ WINDOW_HALVED = "window_halved"
 @dataclass(kw_only=True, eq=False)
 class WindowDispatcher(LearningDispatcher):
     """
-    Selects jobs of a window, all to start now, by solving an integer program.
+    Base class of dispatchers that select jobs of a window to start now by an integer program.
 
-    The papers do not say when a halved window grows again. Here it is full again after the next
+    The papers do not define when a halved window grows again. Here it is full again after the next
     decision that met the limit.
 
     Parameters
     ----------
     order
-        ``basic`` (first come, first served), ``multifactor``, or any other priority.
+        ``basic`` (first come, first served), ``multifactor``, or any other order.
     window
-        How many jobs a decision considers, first by priority.
+        Number of jobs that a decision considers, the first ones in the order.
     interval
-        Seconds between decisions; ``none``: a decision at every event.
+        Seconds between decisions. ``none``: a decision at every event.
     limit
-        Deterministic time a decision may spend in the solver.
+        Deterministic time of the solver for a decision.
 
     Attributes
     ----------
     size
-        How many jobs the next decision considers.
+        Number of jobs that the next decision considers.
     """
 
     selects_sets = True

@@ -40,7 +40,7 @@ def by_class(evaluations: Sequence[Evaluation]) -> View:
 
 
 def distributions(evaluations: Sequence[Evaluation]) -> View | None:
-    """Return how good predicted distributions were; None where no predictor gives any."""
+    """Return the scores of predicted distributions. None if no predictor has any."""
     if not any(of.distribution for of in evaluations):
         return None
     rows = []

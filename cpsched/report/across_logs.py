@@ -93,7 +93,7 @@ class AcrossLogs:
 
     @property
     def change(self) -> Change | None:
-        """What it changes over all logs; None where a log has no ratio of it."""
+        """Its change over all logs. None if a log has no ratio of it."""
         quality, longest = _effect(self, QUALITY), _effect(self, LONGEST)
         if quality is None:
             return None
@@ -106,7 +106,7 @@ class AcrossLogs:
             main=quality,
             longest=longest,
             losses=tuple(
-                f"on {log} {loss}"
+                f"On {log} {loss}"
                 for log, base in bases.items()
                 if base is not None
                 for loss in losses(self.table, runs[log], base)
@@ -185,7 +185,7 @@ def sentences(entries: list[AcrossLogs]) -> Iterator[str]:
     ranked = [entry for entry in entries if not entry.knows_runtimes] or entries
     changes = [(entry, known) for entry in ranked if (known := entry.change) is not None]
     if not changes:
-        yield f"Over {number} logs, no run has a ratio to the baseline on each."
+        yield f"No run has a ratio to the baseline on each of the {number} logs."
         return
     best_entry, best = min(changes, key=lambda pair: pair[1].rank)
     yield f"Geometric mean over {number} logs: {headline(best, alone=len(changes) == 1)}"
@@ -196,7 +196,7 @@ def sentences(entries: list[AcrossLogs]) -> Iterator[str]:
         and not _is_lower(best_entry, entry)
     ]  # fmt: skip
     if level:
-        yield f"Not significantly behind: {', '.join(level)}."
+        yield f"No significant difference from {best.name}: {', '.join(level)}."
 
 
 def _is_lower(entry: AcrossLogs, other: AcrossLogs) -> bool:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _AREA, _TAIL, _SLOWDOWN = TRIPLE
 TITLES = {
-    SCORE: "triple",
+    SCORE: "composite score",
     _AREA: "area-weighted response",
     _TAIL: "p99.9 wait",
     _SLOWDOWN: "mean bounded slowdown",
@@ -87,7 +87,7 @@ class Scored:
         )
 
     def name(self, entry: EntryScores) -> str:
-        """Return what an entry is called in tables."""
+        """Return the name of an entry in tables."""
         dispatcher, predictor = entry.who
         if entry.oracle and self.track.name != "true":
             return f"{dispatcher}, runtimes known"
@@ -103,7 +103,7 @@ class Scored:
         cost
             With CPU time, which varies.
         full
-            With the intervals of all metrics; otherwise of rank and triple alone.
+            With the intervals of all metrics. Otherwise of rank and composite score alone.
         """
         rows: list[list[Cell]] = []
         for entry in self.entries:
@@ -120,33 +120,32 @@ class Scored:
         return View("", "", [*headers, *(["CPU per decision"] if cost else [])], rows)
 
     def sentences(self) -> Iterator[str]:
-        """Say who is first, how surely, and at what price."""
+        """Yield the ranking in sentences: the first entry, those level with it, exclusions."""
         ranked = [entry for entry in self.entries if entry.rank is not None]
         logs = len(self.scores.logs)
         if logs < FEWEST_RANKED:
-            yield f"{logs} logs are too few to say who is ahead; {FEWEST_RANKED} are needed."
+            yield f"No winner is named: {logs} logs, and a ranking needs {FEWEST_RANKED}."
         else:
             yield from self._first(ranked)
         for entry in self.entries:
             for log, loss in entry.lost.items():
-                yield f"Not ranked: {self.name(entry)}; on {log} {loss}."
+                yield f"Not ranked: {self.name(entry)}, because on {log} {loss}."
         for dispatcher, predictor in self.scores.incomplete:
-            yield f"Left out, because runs are missing: {dispatcher} with {predictor}."
+            yield f"Excluded, because runs are missing: {dispatcher} with {predictor}."
         if self.scores.friedman is not None:
-            yield f"Friedman's test that all are alike: p = {self.scores.friedman:.2g}."
+            yield f"Friedman test of equal entries: p = {self.scores.friedman:.2g}."
 
     def _first(self, ranked: Sequence[EntryScores]) -> Iterator[str]:
-        """Say who is first, and who is not clearly behind."""
+        """Yield the first entry, and those that do not differ significantly from it."""
         best, base = ranked[0], self.scores.entries[0][0]
         level = [self.name(entry) for entry in ranked[1:] if entry.is_level]
-        begin = f"None is clearly ahead of {base}: first" if base in level else "First"
-        sentence = f"{begin} by mean rank over {len(self.scores.logs)} logs is {self.name(best)}"
+        sentence = f"First by mean rank over {len(self.scores.logs)} logs: {self.name(best)}"
         if best.who != self.scores.entries[0]:
-            sentence += f", at {_plain(best.ratios[SCORE])} of {base}'s triple and"
-            sentence += f" {_plain(best.ratios[LONGEST])} of its longest wait"
+            sentence += f", composite score {_plain(best.ratios[SCORE])} of {base}'s,"
+            sentence += f" longest wait {_plain(best.ratios[LONGEST])}"
         yield f"{sentence}."
         if level:
-            yield f"Not clearly behind it: {', '.join(level)}."
+            yield f"No significant difference from it: {', '.join(level)}."
 
     def as_data(self) -> dict[str, Any]:
         """Return it for programs."""

@@ -56,7 +56,7 @@ Machine = str | PathLike[str] | System
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Comparison:
     """
-    Finished runs side by side.
+    Results of finished runs, compared with a baseline.
 
     Attributes
     ----------
@@ -72,15 +72,15 @@ class Comparison:
 
     @property
     def finding(self) -> str:
-        """The finding, in sentences; empty if there is nothing to compare."""
+        """The result summary in sentences. Empty if there is nothing to compare."""
         return "\n".join(conclusions(self.table, _REPEAT))
 
     @cached_property
     def runs(self) -> tuple[SavedRun, ...]:
         """
-        The runs with their schedules, in the order of the tables; read when first used.
+        The runs with their schedules, in the order of the tables, read at first use.
 
-        Each has the ``label`` by which tables name it: of a scenario, what is changed.
+        The ``label`` of each is its name in tables: for a scenario, its changes.
         """
         runs = self.table.study.runs
         return tuple(replace(load_run(run.path), label=run.dispatcher) for run in runs)
@@ -109,7 +109,7 @@ class Comparison:
         return f"<Comparison of {counted(len(runs), 'run')}: {', '.join(sizes)}{where}>"
 
     def _repr_html_(self) -> str:
-        """Return the finding and the main tables, for notebooks."""
+        """Return the result summary and the main tables, for notebooks."""
         table, parts = self.table, [self.finding]
         for case in table.cases:
             lines = [*outcome_lines(table, case), *load_lines(table, case)]
@@ -137,44 +137,43 @@ def compare(
     """
     Simulate a log under several dispatchers and predictors, and compare the results.
 
-    It is the study that ``cpsched compare LOG`` makes, with the same runs and tables.
+    The study is that of ``cpsched compare LOG``, with the same runs and tables.
 
     Parameters
     ----------
     log
-        The path of a log, or a workload; ``read_log(path).select(first=500)`` is a part of one.
+        The path of a job log, or a workload. For example ``read_log(path).select(first=500)``.
     system
-        The machine, as for :func:`~cpsched.simulation.simulate.simulate`, or several.
+        The system, as for :func:`~cpsched.simulation.simulate.simulate`, or several.
     dispatchers, predictors
-        Specifications such as ``easy:backfill=sjf``; each dispatcher is run with each predictor.
+        Specifications such as ``easy:backfill=sjf``. Each dispatcher is run with each predictor.
         Objects have no specification: simulate them, and pass the runs to :func:`compare_runs`.
     allocator
-        For all dispatchers that do not set their own.
+        Allocator of all dispatchers that do not set their own.
     baseline
-        The dispatcher to compare with; by default the first.
+        Baseline dispatcher. By default the first.
     baseline_system
-        The system to compare with; by default each is compared with its own runs.
+        Baseline system. By default runs are compared within each system.
     repeat
-        Repetitions, or their seeds; seed 0 leaves the log as it is.
+        Number of repetitions, or their seeds. Seed 0 leaves the log as it is.
     jitter
-        With other seeds every submit is delayed by a whole number of seconds from 0 to this; 5 by
-        default.
+        Largest delay of a submit with other seeds, in whole seconds. By default 5.
     settings
-        Of every run; its seed is ignored.
+        Settings of every run. Their seed is ignored.
     out
         Folder of the study. Existing runs are kept, so an interrupted comparison continues. By
         default a temporary folder, removed with the result.
     jobs
-        Processes of this machine.
+        Number of worker processes.
 
     Raises
     ------
     ConfigError
         If a specification or setting is invalid, or a file cannot be read.
     TypeError
-        If a log, system, dispatcher or predictor is of another type.
+        If a log, system, dispatcher or predictor has another type.
     RunError
-        If a run failed, after all others were made; or the folder holds something else.
+        If a run failed, after all others have ended, or the folder is not a study.
     """
     machines: Any = system if isinstance(system, list | tuple) else [system]
     given = {
@@ -208,28 +207,28 @@ def what_if(
     jobs: int = 1,
 ) -> Comparison:
     """
-    Compare scenarios with a baseline: what would have happened if something had been different?
+    Compare scenarios, which change a log or system, with a baseline.
 
-    It is the study that ``cpsched what-if LOG`` makes, with the same runs, tables and sentences.
-    The other parameters describe the baseline; those not listed are as for :func:`compare`.
-    Its table lists the groups of jobs that wait less and longer, and compares the waits of the
-    baseline with the recorded ones.
+    The study is that of ``cpsched what-if LOG``, with the same runs, tables and sentences.
+    Parameters that are not listed are as for :func:`compare` and describe the baseline. The table
+    has the groups of jobs that wait less and longer. It compares the waits of the baseline with the
+    recorded ones.
 
     Parameters
     ----------
     changes
-        A scenario each, as ``--change`` takes it: ``"add-nodes group=gpu,count=8"``, ``"big:
+        A scenario each, as for ``--change``: ``"add-nodes group=gpu,count=8"``, ``"big:
         add-nodes group=gpu,count=8; scale-load 1.2"``.
     dispatcher, policy
-        ``easy`` by default; with a site's policy file ``slurm``, which follows it. What the policy
-        does not know about the log is said in warnings.
+        By default ``easy``, or with a Slurm policy file ``slurm`` under that policy. Warnings name
+        the parts of the log that the policy does not cover.
     measure_from
         Compare only jobs submitted from then on, seconds of the log's clock or a date.
 
     Raises
     ------
     ConfigError, TypeError, RunError
-        As :func:`compare`; before anything is run, if a change makes no sense for the log.
+        As :func:`compare`, and before any run if a change is impossible for the log.
     """
     from cpsched.study import scenarios
 
@@ -312,13 +311,13 @@ def compare_runs(
     Parameters
     ----------
     runs
-        The runs; a mapping by name if two have the same dispatcher and predictor, or to rename
+        The runs. A mapping by name if two have the same dispatcher and predictor, or to rename
         their dispatchers.
     baseline
-        The dispatcher to compare with, by its specification or that name; by default all are
-        compared with the first run.
+        The baseline dispatcher, by its specification or that name. By default the first run is the
+        baseline.
     out
-        A new folder for the runs; by default a temporary one, removed with the result.
+        A new folder for the runs. By default a temporary one, removed with the result.
 
     Raises
     ------
@@ -327,7 +326,7 @@ def compare_runs(
     RunError
         If there is no run, two cannot be distinguished, or the folder is not empty.
     TypeError
-        If something else is among the runs.
+        If an item is not a run.
     """
     named = runs.items() if isinstance(runs, Mapping) else [(None, run) for run in runs]
     folder, passing = _folder(out)

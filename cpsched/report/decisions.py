@@ -100,9 +100,9 @@ def solver_notes(runs: Iterable[tuple[str, _Counts]]) -> Iterator[str]:
     for dispatcher, number in wrong.items():
         if number:
             yield (
-                f"wrong answers of the solver: {escaped(dispatcher)} was told in {number:,} of"
-                f" {counted(calls[dispatcher], 'solver call')} that there is no solution, though a"
-                " list plan is one. The list plan was followed."
+                f"Wrong solver answers: in {number:,} of"
+                f" {counted(calls[dispatcher], 'solver call')} of {escaped(dispatcher)} the solver"
+                " reported no solution, although the list plan is one. The list plan was followed."
             )
 
 

@@ -74,7 +74,7 @@ def document(template: str, title: str, cases: Iterable[tuple[str, Iterable[view
 
 
 def environment() -> Environment:
-    """Return what renders the templates; text in HTML is escaped."""
+    """Return the environment of the templates. Text in HTML is escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
     made = Environment(
@@ -105,7 +105,7 @@ def _names(run: RunResult) -> dict[str, Any]:
 
 
 def _solving(run: RunResult) -> dict[str, Any]:
-    """Return how often the solver was called and what of that was gained; nothing without one."""
+    """Return the number of solver calls and their gain. Empty without a solver."""
     calls = run.decisions.get("solver_calls", 0)
     if not calls or "improved" not in run.decisions:
         return {}

@@ -54,12 +54,12 @@ _CAVEATS = {
     " weeks they are too narrow.",
     "short": "The log is shorter than eight days: another part may give other results.",
     "this log": "The repetitions confirm this for the jobs of this log. The interval over its days"
-    " does not: other months may give other results.",
+    " is wider: other months may give other results.",
 }
 
 
 class Claim(IntEnum):
-    """What may be said of a change, the best first."""
+    """Assessment of a change, the best first."""
 
     GAIN = 0
     """Lower by its verdict, and nothing lost but time."""
@@ -106,7 +106,7 @@ class Effect(NamedTuple):
     def __str__(self) -> str:
         """Return the change in words: ``mean wait -32 % (95 % CI -40 to -22 %)``."""
         if self.ratio == float("inf"):
-            return f"{self.title} no longer 0"
+            return f"{self.title} above 0, which is the baseline's"
         if self.ratio == 1 and self.interval in (None, (1.0, 1.0)):
             return f"{self.title} unchanged"
         return f"{self.title} {change(self.ratio)} ({self.certainty})"
@@ -163,7 +163,7 @@ class Change:
 
     @property
     def claim(self) -> Claim:
-        """What may be said of it."""
+        """Its assessment."""
         if self.main.ratio >= 1:
             return Claim.NONE
         if self.losses or self.longest is None:
@@ -192,9 +192,9 @@ class Change:
     def effects(self) -> str:
         """The changes of both metrics, and what is lost."""
         longest = "longest wait unknown" if self.longest is None else str(self.longest)
-        worse = [f"worse on {', '.join(self.worse)}"] if self.worse else []
+        worse = [f"Worse on {', '.join(self.worse)}"] if self.worse else []
         placement = [self.placement] if self.placement else []
-        return "; ".join([f"{self.main}, {longest}", *worse, *self.losses, *placement])
+        return ". ".join([f"{self.main}, {longest}", *worse, *self.losses, *placement])
 
 
 class Finding(NamedTuple):
@@ -234,7 +234,7 @@ def findings(table: ResultsTable, repeat: str = REPETITIONS) -> list[Finding]:
 
 
 def change_of(table: ResultsTable, run: RunKey) -> Change | None:
-    """Return what a run changes; None for a baseline, and where the metric is not known."""
+    """Return the change by a run. None for a baseline, and where the metric is not known."""
     names = (COMMON_WAIT, COMMON_LONGEST) if table.study.by_group else (QUALITY, LONGEST)
     main, longest = (table.get(run, name) for name in names)
     if main is None or main.baseline is None or main.compared is None:
@@ -287,7 +287,7 @@ def _placement(table: ResultsTable, run: RunKey, base: RunKey) -> str:
     ours, theirs = (table.repetitions[key][0].allocator for key in (run, base))
     if ours == theirs or None in (ours, theirs):
         return ""
-    return f"allocator {ours} instead of {theirs}"
+    return f"Allocator {ours} instead of {theirs}"
 
 
 def _finding(table: ResultsTable, case: str, changes: dict[RunKey, Change], repeat: str) -> Finding:
@@ -300,7 +300,7 @@ def _finding(table: ResultsTable, case: str, changes: dict[RunKey, Change], repe
         others = (of for key, of in changes.items() if key != run)
         sentences += [f"{other}." for other in others]
         if (start := table.study.measure_from) is not None:
-            sentences.append(f"Only jobs submitted from {start} on are compared here.")
+            sentences.append(f"The comparison covers jobs submitted from {start} on.")
     else:
         sentences += _others(table, ranked, run)
         sentences += _front(table, case)
@@ -324,7 +324,7 @@ def headline(best: Change, *, alone: bool) -> str:
 
 
 def _others(table: ResultsTable, changes: dict[RunKey, Change], best: RunKey) -> Iterator[str]:
-    """Yield which runs are not significantly behind, and which keep the longest wait."""
+    """Yield the runs that do not differ significantly, and those that keep the longest wait."""
     claim = changes[best].claim
     if claim not in (Claim.GAIN, Claim.ONE_RUN):
         return
@@ -335,14 +335,14 @@ def _others(table: ResultsTable, changes: dict[RunKey, Change], best: RunKey) ->
             if run != best and of.claim is Claim.GAIN and not table.is_lower(best, run, QUALITY)
         ]
         if level:
-            yield f"Not significantly behind: {_listed(level)}."
+            yield f"No significant difference from {changes[best].name}: {_listed(level)}."
     if not changes[best].keeps_longest_wait:
         calm = [of for of in changes.values() if of.claim is claim and of.keeps_longest_wait]
         if calm:
             lowest = min(calm, key=lambda of: of.main.ratio)
-            yield f"Lowest without a longer longest wait: {lowest}."
+            yield f"Lowest slowdown with the longest wait kept: {lowest}."
         elif len(changes) > 1:
-            yield "Every run with a lower slowdown has a longer longest wait."
+            yield "The longest wait rises in every run with a lower slowdown."
 
 
 def _front(table: ResultsTable, case: str) -> Iterator[str]:
@@ -357,10 +357,10 @@ def _front(table: ResultsTable, case: str) -> Iterator[str]:
 
 
 def _caveat(best: Change, repeat: str) -> str:
-    """Return what limits the confidence in a finding; empty if nothing does."""
+    """Return the caveat of a finding, empty if there is none."""
     verdict = best.main.verdict
     if verdict == ONE_RUN or best.pairs == 1:
-        return f"One run each confirms no difference: use {repeat}."
+        return f"One run each cannot tell a difference from chance. Use {repeat}."
     if is_of_log(verdict):
         return _CAVEATS["this log" if best.days else "short"]
     return _CAVEATS["days"] if best.main.interval and best.days else ""

@@ -1,4 +1,4 @@
-"""What became of jobs, and whether the load can be done: lines that stand in every summary."""
+"""Outcomes of jobs, and offered load: lines of every summary."""
 
 from __future__ import annotations
 
@@ -80,7 +80,11 @@ def outcome_text(name: str, outcome: Mapping[str, Any]) -> str:
     work = outcome["of_core_hours"]
     with_work = "" if work is None else f" with {_percent(work)} of the core-hours"
     share = _percent(outcome["of_jobs"])
-    return f"{escaped(in_words(name))}: {number}, {share} of the {thing}s{with_work}"
+    return f"{_capital(escaped(in_words(name)))}: {number}, {share} of the {thing}s{with_work}"
+
+
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def lines_of_run(summary: Mapping[str, Any]) -> list[str]:
@@ -89,7 +93,7 @@ def lines_of_run(summary: Mapping[str, Any]) -> list[str]:
     lines = [outcome_text(name, outcome) for name, outcome in outcomes if name != _COMPLETED]
     values = read(summary)[ALL]
     if load := _load(values):
-        lines.append(f"offered load: {_load_text(load, [values])}")
+        lines.append(f"Offered load: {_load_text(load, [values])}.")
         lines += _above_capacity({"the run": load})
     return lines
 
@@ -104,30 +108,28 @@ def loads(table: ResultsTable, case: str) -> dict[str, Load]:
 
 
 def load_lines(table: ResultsTable, case: str) -> Iterator[str]:
-    """Yield offered load and utilization of a case, and what a load above 100 % means."""
+    """Yield offered load and utilization of a case, and the meaning of a load above 100 %."""
     runs = {run: _values(table, run) for run in table.cases[case]}
     by_runs = loads(table, case)
-    parts = []
     for names, load in by_runs.items():
         text = _load_text(load, [values for values in runs.values() if _load(values) == load])
-        parts.append(f"{text} ({names})" if len(runs) > 1 else text)
-    if parts:
-        yield f"offered load: {'; '.join(parts)}"
+        under = f" under {names}" if len(by_runs) > 1 else ""
+        yield f"Offered load{under}: {text}."
     yield from _above_capacity(by_runs)
 
 
 def _above_capacity(loads: Mapping[str, Load]) -> Iterator[str]:
     """Yield a line on the runs whose offered load is above the capacity, if there are any."""
     over = [
-        f"{runs}: {_percent(load[kind])} of {kind}"
+        f"{runs}: {kind} {_percent(load[kind])}"
         for runs, load in loads.items()
         if load[kind := max(load, key=lambda name: load[name])] > 1
     ]
     if over:
-        whose = "every run" if len(over) == len(loads) > 1 else "; ".join(over)
+        whose = "every run" if len(over) == len(loads) > 1 else ", ".join(over)
         yield (
-            f"offered load above 100 % ({whose}): the queue grows until the last submit,"
-            " so mean waits depend on the length of the log and have no steady value"
+            f"Offered load above 100 % ({whose}): the queue grows until the last submit."
+            " Mean waits therefore depend on the length of the log."
         )
 
 
@@ -150,20 +152,18 @@ def _load(values: Mapping[str, Value]) -> Load:
 
 def _load_text(load: Load, runs: Sequence[Mapping[str, Value]]) -> str:
     """Return the offered load of each resource, with the utilization by runs."""
-    return ", ".join(
-        f"{_percent(share)} of {kind}{_used(runs, kind)}" for kind, share in load.items()
-    )
+    return ", ".join(f"{kind} {_percent(share)}{_used(runs, kind)}" for kind, share in load.items())
 
 
 def _used(runs: Sequence[Mapping[str, Value]], kind: str) -> str:
-    """Return how much of a resource runs used, in words; the least and the most of them."""
-    for name, when in ((f"steady_utilization_{kind}", " in the steady window"),
-                       (f"utilization_{kind}", "")):  # fmt: skip
+    """Return the lowest and the highest utilization of a resource by runs, in words."""
+    for name, when in ((f"steady_utilization_{kind}", ""),
+                       (f"utilization_{kind}", " of the whole run")):  # fmt: skip
         used = [share for values in runs if (share := values.get(name)) is not None]
         if used:
             least, most = _percent(min(used)), _percent(max(used))
             shares = least if least == most else f"{least.removesuffix(' %')} to {most}"
-            return f", utilization{when} {shares}"
+            return f" (utilization{when} {shares})"
     return ""
 
 
@@ -195,7 +195,7 @@ def never_started(table: ResultsTable, case: str) -> Iterator[str]:
     for run, of in lines.items():
         if of:
             head, *reasons = of
-            yield f"never started{'' if same else f' under {escaped(table.name(run))}'}: {head}"
+            yield f"Never started{'' if same else f' under {escaped(table.name(run))}'}: {head}"
             yield from reasons
             if same:
                 return
@@ -210,7 +210,7 @@ def _of_run(run: RunResult) -> Iterator[str]:
     share = number / max(len(schedule.workload), 1)
     core_time = sum(reason.share_of_core_time for reason in reasons)
     yield (
-        f"{counted(number, 'job')} can never start, {percent(share)} of the jobs with"
+        f"{counted(number, 'job')} that can never start, {percent(share)} of the jobs with"
         f" {percent(core_time)} of the core time"
     )
     yield from (_reason(reason, schedule) for reason in reasons[:_MOST_REASONS])

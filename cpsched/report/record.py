@@ -20,8 +20,8 @@ _MOST = 6
 #: What each grade of the agreement with recorded waits means for a comparison.
 _MEANINGS = {
     "good": "",
-    "moderate": " Take directions and large differences from it, not numbers.",
-    "poor": " The results are of the simulated system, not of the site.",
+    "moderate": " Read differences between runs as trends.",
+    "poor": " The results hold for the simulated system only.",
 }
 
 
@@ -32,9 +32,9 @@ def misfit(run: RunResult) -> str:
         return ""
     mean, peak, over = (f"{100 * use[name]:,.0f} %" for name in ("mean", "peak", "over"))
     return (
-        f"The log does not fit the system: by recorded starts its jobs used {mean} of the cores on"
-        f" average, {peak} at the peak, and more than all for {over} of the time. The results are"
-        " of the simulated system, not of the site."
+        f"The log does not fit the system: by their recorded starts, its jobs used {mean} of the"
+        f" cores on average and {peak} at the peak. They used more than all cores for {over} of the"
+        " time. The results hold for the simulated system only."
     )
 
 
@@ -47,11 +47,11 @@ def validation_lines(table: ResultsTable, case: str) -> Iterator[str]:
     row = next((row for row in table.record if case_of(row) == case), None)
     if row is None:
         if table.study.by_group and run.record:
-            yield "The log records no starts: the baseline cannot be validated."
+            yield "No recorded start times in the log: the baseline cannot be validated."
         return
     grade = row["grade"]
-    name = "The baseline" if table.study.by_group else escaped(table.name(run_of(row)))
-    yield f"{name} against recorded waits: {grade}. {_waits(row)}.{_MEANINGS[grade]}"
+    name = "baseline" if table.study.by_group else escaped(table.name(run_of(row)))
+    yield f"Agreement with recorded waits, {name}: {grade}. {_waits(row)}.{_MEANINGS[grade]}"
     poor = [
         f"{row['kind']} {row['group']}"
         for row in table.record
@@ -59,7 +59,7 @@ def validation_lines(table: ResultsTable, case: str) -> Iterator[str]:
     ]
     if poor and grade != "poor":
         more = " and more" if len(poor) > _MOST else ""
-        yield f"Poor for: {', '.join(map(escaped, poor[:_MOST]))}{more}."
+        yield f"Poor agreement for: {', '.join(map(escaped, poor[:_MOST]))}{more}."
 
 
 def _waits(row: dict[str, Any]) -> str:
@@ -70,9 +70,8 @@ def _waits(row: dict[str, Any]) -> str:
     before = f", of which {duration(held)} before jobs may start" if held >= 1 else ""
     lag = f", {row['lag_s']} s from decision to start" if row["lag_s"] else ""
     never = row.get("never_started", 0)
-    lost = f"; {counted(never, 'recorded job')} can never start" if never else ""
+    lost = f". {counted(never, 'recorded job')} can never start" if never else ""
     return (
-        f"Mean wait simulated {simulated}{lag}, recorded {recorded}{before};"
-        f" {100 * row['within_10_min']:.0f} % of the jobs start within ten minutes of their"
-        f" recorded start{lost}"
+        f"Mean wait: simulated {simulated}{lag}, recorded {recorded}{before}. Within ten minutes of"
+        f" their recorded start: {100 * row['within_10_min']:.0f} % of the jobs{lost}"
     )

@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ResultsTable:
     """
-    The results of a study.
+    Results of a study.
 
     Attributes
     ----------
     study
-        Its finished runs, and what they are compared with.
+        Its finished runs and its baseline.
     rows
-        One for each run (all repetitions of it), group of jobs and metric.
+        A row for each run (with all its repetitions), group of jobs and metric.
     record
         Recorded waits and those of a baseline, by group of jobs (:mod:`cpsched.study.record`).
     """
@@ -87,27 +87,31 @@ class ResultsTable:
         return {row.metric: row.value for row in self._by_run[run] if row.group == ALL}
 
     def baseline_of(self, run: RunKey) -> RunKey | None:
-        """Return the run that a run is compared with; None for the baseline itself."""
+        """Return the baseline of a run. None for the baseline itself."""
         return next((row.baseline for row in self._by_run[run] if row.baseline), None)
 
     @cached_property
     def baselines(self) -> frozenset[RunKey]:
-        """The runs that others are compared with."""
+        """The baseline runs."""
         return frozenset(row.baseline for row in self.rows if row.baseline is not None)
 
     def knows_runtimes(self, run: RunKey) -> bool:
-        """Whether the predictor of a run knows the actual runtimes, or has seen them."""
+        """
+        Return whether the predictor of a run knows the actual runtimes, or was trained on them.
+        """
         return self.repetitions[run][0].knows_runtimes
 
     def name(self, run: RunKey) -> str:
-        """Return a run's name at its workload and system: its dispatcher, if need be more."""
+        """
+        Return a run's name at its workload and system: its dispatcher, with more if necessary.
+        """
         runs = self.cases[case_of(self.repetitions[run][0].labels)]
         if self.study.by_group or len({predictor for *_, predictor in runs}) == 1:
             return run[2]
         return f"{run[2]} with {estimate(run[3])}"
 
     def metrics(self, case: str, section: str, group: Group = ALL) -> list[Metric]:
-        """Return the metrics of a section that some run of a case has a value of."""
+        """Return the metrics of a section for which a run of a case has a value."""
         order = [known.name for known in METRICS if known.section == section]
         names = {
             row.metric
@@ -119,12 +123,14 @@ class ResultsTable:
         return sorted(listed, key=lambda known: (_position(known, order), known.name))
 
     def groups(self, case: str, kind: str) -> list[Group]:
-        """Return the groups of a kind (``length``, ``size``) of a case."""
+        """Return the groups of jobs of a type (``length``, ``size``) in a case."""
         groups = (row.group for run in self.cases[case] for row in self._by_run[run])
         return [group for group in dict.fromkeys(groups) if group[0] == kind]
 
     def group_rows(self, run: RunKey) -> list[Result]:
-        """Return how the waits of groups of jobs change in a run; read from its jobs if need be."""
+        """
+        Return the changes of waits by group of jobs in a run, read from its jobs if necessary.
+        """
         if run not in self._groups_read:
             rows = [row for row in self._by_run[run] if row.metric in COMMON]
             self._groups_read[run] = rows or list(self._groups_of([run]))
@@ -140,17 +146,17 @@ class ResultsTable:
         yield from group_results(repeated, study.baseline, study.measure_from, runs)
 
     def is_lower(self, run: RunKey, other: RunKey, name: str) -> bool:
-        """Whether a metric of one run is certainly lower than that of another."""
+        """Return whether a metric of one run is significantly lower than that of another."""
         return is_lower(self.repetitions[run], self.repetitions[other], name)
 
     def front(self, case: str) -> list[RunKey]:
         """
-        Return the runs of a case on the Pareto front of the metrics that rank runs.
+        Return the runs of a case on the Pareto front of the three ranking metrics.
 
-        A run is off the front if another has means at least as low in all three, and one of them
-        lower by its verdict (:func:`~cpsched.study.comparisons.is_lower`). So a difference within
-        the noise removes nothing from the front. Runs that know the runtimes have a front of their
-        own: knowing them is not something that a forecast could be beaten by.
+        A run is off the front if another has means at least as low in all three, and a
+        significantly lower one in one of them (:func:`~cpsched.study.comparisons.is_lower`).
+        Differences within the noise remove no run. Runs that know the actual runtimes have a front
+        of their own, because no forecast can match them.
         """
         values = {run: [self._value(run, name) for name in RANKED] for run in self.cases[case]}
         complete = [run for run, of in values.items() if None not in of]
@@ -171,7 +177,7 @@ class ResultsTable:
         return None if row is None else row.value
 
     def outcomes(self) -> Iterator[dict[str, Any]]:
-        """Yield what became of the jobs and rows of each run, as means over the repetitions."""
+        """Yield the outcomes of the jobs and rows of each run, as means over the repetitions."""
         for of in self.repetitions.values():
             for name in dict.fromkeys(name for run in of for name in run.outcomes):
                 each = [run.outcomes.get(name, {}) for run in of]
@@ -216,12 +222,11 @@ def load_results(
     Parameters
     ----------
     baseline
-        What runs are compared with instead of the study's own: the label of a dispatcher, or
-        labels of more.
+        Another baseline than the study's own: the label of a dispatcher, or several labels.
     workload
-        One at hand, which need not be read again if a run is of it.
+        A loaded workload, which is not read again for runs of it.
     schedules
-        Those at hand, by the names of their runs' folders, which need not be read again either.
+        Loaded schedules by the names of their run folders, which are not read again.
 
     Raises
     ------

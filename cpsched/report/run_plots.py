@@ -48,7 +48,7 @@ def queue(run: Run) -> Figure:
 
 
 def use(run: Run, resource: str = "core") -> Figure:
-    """Return the share of a resource that jobs held over time."""
+    """Return the share of a resource in use over time."""
     data = _data(run)
     if resource not in data.use:
         raise ConfigError(
@@ -59,7 +59,7 @@ def use(run: Run, resource: str = "core") -> Figure:
 
 
 def schedule(run: Run) -> Figure:
-    """Return the nodes on the day with the longest queue; colours say how long jobs had waited."""
+    """Return the nodes on the day with the longest queue, coloured by the waits of jobs."""
     day = busiest(run.schedule)
     if day is None:
         raise ConfigError("there is nothing to draw: no job ran", key="plot")

@@ -10,11 +10,11 @@ from cpsched.report import views
 from cpsched.report.findings import base_name, losses
 from cpsched.study.comparisons import Result
 from cpsched.study.verdicts import ONE_RUN
-from cpsched.util.terminal import STYLES, table_text
+from cpsched.util.terminal import LONGEST_LINE, STYLES, table_text
 from cpsched.util.words import counted, escaped, estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from cpsched.report.results_table import ResultsTable
     from cpsched.report.views import View
@@ -22,21 +22,29 @@ if TYPE_CHECKING:
 
 #: Characters of a column of names and of one of numbers, with the gap.
 _NAME, _NUMBER = 24, 14
+#: Metrics of the leading table on any terminal, and more characters than any table has.
+_FEWEST, _ANY = 4, 10_000
 
 
 def results_text(table: ResultsTable, case: str, width: int, *, colour: bool = False) -> str:
     """Return the leading metrics of the runs of a case as a table, with notes below it."""
     view = views.leading(table, case)
-    shown = max(4, (width - _NAME) // _NUMBER)
     lines = [
         line
         for note in notes(table, case)
-        for line in wrap(note, width, break_on_hyphens=False, break_long_words=False)
-    ]
-    shown_view = view._replace(
-        headers=view.headers[: 1 + shown], rows=[row[: 1 + shown] for row in view.rows]
-    )
-    return "\n".join([view_text(shown_view, width, colour=colour), "", *lines])
+        for line in wrap(note, min(width, LONGEST_LINE), break_on_hyphens=False,
+                         break_long_words=False)
+    ]  # fmt: skip
+    return "\n".join([_fitting(view, width, colour=colour), "", *lines])
+
+
+def _fitting(view: View, width: int, *, colour: bool) -> str:
+    """Return as many of the first columns as fit, at least the names and four metrics."""
+    for shown in range(len(view.headers), 1 + _FEWEST, -1):
+        text = _part(view, range(shown), None, colour=False)
+        if max(map(len, text.split("\n"))) <= width:
+            return text if not colour else _part(view, range(shown), width, colour=True)
+    return _part(view, range(min(1 + _FEWEST, len(view.headers))), width, colour=colour)
 
 
 def _wrapped(header: str) -> str:
@@ -88,7 +96,7 @@ def _jobs(table: ResultsTable, run: RunKey) -> float:
 
 
 def _compared(table: ResultsTable, runs: list[RunKey], repetitions: int) -> str:
-    """Return what ratios refer to, and where their intervals come from."""
+    """Return the reference of ratios, and the source of their intervals."""
     names = list(dict.fromkeys(base_name(table, run) for run in runs))
     base = names[0] if len(names) == 1 else "the baseline with the same runtime estimate"
     rows = [row for row in table.rows if row.run in runs and row.interval is not None]
@@ -98,7 +106,7 @@ def _compared(table: ResultsTable, runs: list[RunKey], repetitions: int) -> str:
         source += ["the days of the log"] if any(row.days for row in rows) else []
         return f"{text}, with 95 % intervals over {' and '.join(source)}."
     if any(row.verdict == ONE_RUN for row in table.rows if row.run in runs):
-        return f"{text}. One run each confirms no difference."
+        return f"{text}. One run each cannot tell a difference from chance."
     return f"{text}."
 
 
@@ -109,7 +117,12 @@ def view_text(view: View, width: int, *, colour: bool = False) -> str:
     parts = []
     for first in range(view.names, len(view.headers), fitting):
         columns = [*names, *range(first, min(first + fitting, len(view.headers)))]
-        rows = [[_cell(view, row[at]) for at in columns] for row in view.rows]
-        headers = [_wrapped(view.headers[at]) for at in columns]
-        parts.append(table_text(headers, rows, width=width, names=view.names, colour=colour))
+        parts.append(_part(view, columns, width, colour=colour))
     return "\n\n".join(parts)
+
+
+def _part(view: View, columns: Sequence[int], width: int | None, *, colour: bool) -> str:
+    """Return some columns of a view as aligned text, without a bound on its width if None."""
+    rows = [[_cell(view, row[at]) for at in columns] for row in view.rows]
+    headers = [_wrapped(view.headers[at]) for at in columns]
+    return table_text(headers, rows, width=width or _ANY, names=view.names, colour=colour)

@@ -144,7 +144,7 @@ def all_metrics(table: ResultsTable, case: str) -> Iterator[View]:
 
 
 def group_changes(table: ResultsTable, run: RunKey) -> View:
-    """Return how waits change for each group of jobs of a run against its baseline."""
+    """Return the changes of waits by group of jobs of a run against its baseline."""
     by_group: dict[tuple[str, str], dict[str, Result]] = {}
     for row in table.group_rows(run):
         by_group.setdefault(row.group, {})[row.metric] = row

@@ -17,52 +17,50 @@ if TYPE_CHECKING:
 
 class Observer:
     """
-    Base class of what watches a simulation; ``job`` is a handle, times are seconds.
+    Base class of observers of a simulation. ``job`` is a handle, times are seconds.
 
-    Hooks are called after the thing has happened. They must not change anything.
+    Methods are called after each event. They must not change anything.
 
     Attributes
     ----------
     native
-        What the event loop tells of starts and of native decisions, without Python; None for an
-        observer that is told by :meth:`on_start` and :meth:`on_decision`. With one of the latter,
-        every decision is made by Python.
+        Native observer that the event loop calls for starts and native decisions, without Python.
+        None for an observer with :meth:`on_start` and :meth:`on_decision`. With the latter, every
+        decision is made by Python.
     """
 
     native: _core.NativeObserver | None = None
 
     def on_begin(self, dispatcher: Dispatcher) -> None:
-        """Everything is prepared, and nothing has happened."""
+        """Called when everything is prepared, before the first event."""
 
     def on_submit(self, first: int, end: int, now: int) -> None:
-        """Jobs ``[first, end)`` were submitted."""
+        """Called when jobs ``[first, end)`` were submitted."""
 
     def on_start(self, job: int, allocation: Allocation, now: int) -> None:
-        """A job started."""
+        """Called when a job started."""
 
     def on_resize(self, job: int, allocation: Allocation, now: int) -> None:
-        """A running job continues on other nodes; called after :meth:`on_leave`."""
+        """Called when a running job continues on other nodes, after :meth:`on_leave`."""
 
     def on_leave(self, job: int, since: int, now: int, why: int) -> None:
         """
-        A job left the nodes that it had held since a second, before its end.
+        Called when a job left its nodes before its end, with the second since which it had them.
 
         ``why`` is a :class:`~cpsched.model.schedule.Leaving`.
         """
 
     def on_end(self, job: int, outcome: int, now: int) -> None:
-        """A job ended with an :class:`~cpsched.simulation.simulator.JobOutcome`."""
+        """Called when a job ended, with an :class:`~cpsched.simulation.simulator.JobOutcome`."""
 
     def on_decision(self, view: View, decision: Decision, seconds: float) -> None:
-        """
-        A dispatcher decided, in a number of seconds; called before its actions are carried out.
-        """
+        """Called after a decision, with its seconds, before its actions are carried out."""
 
     def on_progress(self, ended: int, waiting: int, now: int) -> None:
-        """Numbers of ended and waiting jobs; called every few instants, or less often."""
+        """Called every few instants with the numbers of ended and waiting jobs."""
 
     def on_instant(self, now: int) -> None:
-        """Everything at this second is done."""
+        """Called when all events of this second are done."""
 
 
 #: The methods that an observer may have.
@@ -71,9 +69,9 @@ HOOKS = tuple(name for name in vars(Observer) if name.startswith("on_"))
 
 class RunObserver(Observer):
     """
-    An observer that ``simulate --observe NAME:KEY=VALUE,...`` asks for; it watches one run.
+    Base class of observers for ``simulate --observe NAME:KEY=VALUE,...``, of one run each.
 
-    Its options are the parameters of its constructor; the name is an entry point in the group
+    The options are the parameters of the constructor. The name is an entry point in the group
     ``cpsched.observers``.
     """
 
@@ -86,19 +84,19 @@ class RunObserver(Observer):
         overwrite: bool,  # noqa: ARG002
     ) -> Iterator[None]:
         """
-        Hold what the observer needs open, files for example, while the run is simulated.
+        Open the files of the observer for the time of the simulation.
 
-        Entered before anything is simulated, and left after the run has ended or failed.
+        The context is entered before the simulation, and left after the run has ended or failed.
 
         Parameters
         ----------
         dispatcher
-            One like the run's, for what it is and not for what it does: :meth:`on_begin` is given
-            the run's own.
+            A dispatcher like the run's, for its properties only. :meth:`on_begin` receives the
+            run's own.
         job_ids
-            The jobs' names, by handle.
+            Names of the jobs, by handle.
         overwrite
-            Whether files that exist may be replaced.
+            Whether existing files may be replaced.
 
         Raises
         ------

@@ -26,7 +26,7 @@ _LONGEST = 100 * 366 * 86400
 
 
 class OutageModel(Protocol):
-    """Says which nodes are down when; registered under ``cpsched.outages``."""
+    """Base class of models of node outages, registered under ``cpsched.outages``."""
 
     def outages(self, names: Sequence[str], first: int, last: int, seed: int) -> Outages:
         """
@@ -45,7 +45,7 @@ class OutageModel(Protocol):
 
 
 class NoOutages:
-    """No node is ever down."""
+    """No outages."""
 
     name: ClassVar[str] = "none"
 
@@ -56,16 +56,16 @@ class NoOutages:
 
 class RandomOutages:
     """
-    Every node fails by itself now and then.
+    Independent random failures of every node.
 
-    Times between two failures of a node, and those to repair it, are exponentially distributed.
+    The times between two failures of a node, and the repair times, are exponentially distributed.
 
     Parameters
     ----------
     mtbf
-        Mean seconds that a node is up between two failures.
+        Mean time between failures of a node, seconds.
     repair
-        Mean seconds that it is down.
+        Mean time that a node is down, seconds.
     """
 
     name: ClassVar[str] = "random"
@@ -90,16 +90,16 @@ class RandomOutages:
 
 class OutageDuring:
     """
-    Some nodes are down once, for so long.
+    One outage of some nodes.
 
     Parameters
     ----------
     nodes
-        Their names, as Slurm lists hosts: ``n[01-04],m1``; ``all`` for every node.
+        Names of the nodes, as Slurm lists hosts: ``n[01-04],m1``. ``all`` for every node.
     start, end
         Seconds of the log's clock, down in ``[start, end)``.
     known
-        From which second on that is known; None: not before they go down.
+        The second from which the outage is known. None: not before it begins.
     """
 
     name: ClassVar[str] = "during"
@@ -129,14 +129,15 @@ class OutageDuring:
 
 class OutageTable:
     """
-    Nodes are down as a table says.
+    Outages from a table.
 
     Parameters
     ----------
     file
         A CSV file with the columns ``node`` (a name of the system), ``from`` and ``to``: seconds of
-        the log's clock, down in ``[from, to)``. A further column ``known`` may say from which
-        second on that is known; where it is empty, it is not before the node goes down.
+        the log's clock, down in ``[from, to)``. An optional column ``known`` has the second from
+        which the outage is known in advance. Where it is empty, the outage is not known before it
+        begins.
     """
 
     name: ClassVar[str] = "table"

@@ -50,14 +50,13 @@ class Run:
     Attributes
     ----------
     dispatcher, predictor
-        Canonical specifications; for an object without one, its name.
+        Canonical specifications, or the name of an object without one.
     schedule
-        When and where every job ran.
+        Starts, ends and nodes of all jobs.
     decisions, predictions
-        Counts by the dispatcher and the predictor, the same in every equal run.
+        Counts of the dispatcher and the predictor, the same in every equal run.
     provenance
-        What predictions are based on in addition to the predictor's options: the hash of a model
-        file, ...
+        Basis of the predictions besides the predictor's options: the hash of a model file, ...
     timing
         Wall-clock and CPU seconds, which differ between equal runs.
     """
@@ -73,7 +72,7 @@ class Run:
 
     @cached_property
     def summary(self) -> Mapping[str, Any]:
-        """Every number of the run, see :func:`~cpsched.metrics.summary.summarize`."""
+        """All metrics of the run, see :func:`~cpsched.metrics.summary.summarize`."""
         return summarize(self.schedule)
 
     @cached_property
@@ -81,7 +80,7 @@ class Run:
         """
         The leading metrics by name: ``run.metrics["wait_mean_s"]``, ``run.metrics["wait_max_s"]``.
 
-        Times are in seconds; None where nothing was measured.
+        Times are in seconds. None if nothing was measured.
         """
         return leading(self.summary)
 
@@ -92,11 +91,11 @@ class Run:
         Returns
         -------
         pandas.DataFrame
-            The columns of ``jobs.parquet`` with ``user``, ``group``, ``queue``, ``name``,
-            ``cores``, ``turnaround``, ``bounded_slowdown`` and ``recorded_wait`` added. ``submit``,
-            ``start`` and ``end`` are timestamps (UTC); if the log does not say when its second 0
-            was, they are time deltas since then. Every other time is a number of seconds. Jobs that
-            never started have neither start nor wait (NaT and NaN).
+            The columns of ``jobs.parquet``, and ``user``, ``group``, ``queue``, ``name``,
+            ``cores``, ``turnaround``, ``bounded_slowdown`` and ``recorded_wait``. ``submit``,
+            ``start`` and ``end`` are timestamps (UTC), or time deltas since second 0 if the log
+            does not have its date. All other times are seconds. Jobs that never started have
+            neither start nor wait (NaT and NaN).
 
         Raises
         ------
@@ -109,20 +108,20 @@ class Run:
 
     def plot(self, kind: str = "wait", **options: Any) -> Figure:
         """
-        Return a figure of the run, which a notebook shows; ``figure.savefig(path)`` writes it.
+        Return a figure of the run, which notebooks show. ``figure.savefig(path)`` writes it.
 
         Parameters
         ----------
         kind
-            ``wait``, ``slowdown`` (all jobs, by percentile), ``size`` (mean waits by cores held),
-            ``queue``, ``use`` (over time) or ``schedule`` (the nodes on the busiest day).
+            ``wait``, ``slowdown`` (all jobs, by percentile), ``size`` (mean waits by cores of a
+            job), ``queue``, ``use`` (over time) or ``schedule`` (the nodes on the busiest day).
         options
-            Of the kind: ``resource`` of ``use`` (``"gpu"``).
+            Options of the figure: ``resource`` for ``use`` (``"gpu"``).
 
         Raises
         ------
         ConfigError
-            If there is no such kind, no job ran, or matplotlib is not installed.
+            If there is no such figure, no job ran, or matplotlib is not installed.
         """
         figure: Figure = registry.load("plots", kind)(self, **options)
         return figure

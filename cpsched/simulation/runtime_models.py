@@ -24,10 +24,10 @@ Parts: TypeAlias = int | Fraction
 
 class RuntimeModel(Protocol):
     """
-    Turns the log's true runtimes into work, and gives its speed.
+    Base class of runtime models: recorded runtimes become work, done at a speed.
 
-    Registered under ``cpsched.runtime_models``; only the simulator calls it. ``job`` is a handle.
-    It does not change after ``reset``, so a simulation can continue from a checkpoint.
+    Registered under ``cpsched.runtime_models``. Only the simulator calls it. ``job`` is a handle.
+    It does not change after ``reset``, so that a simulation can continue from a checkpoint.
     """
 
     def reset(self, arrivals: JobStream, seed: int) -> None:
@@ -67,11 +67,11 @@ class RuntimeModel(Protocol):
 
 class Recorded:
     """
-    Every job runs as long as the log says, wherever it is put.
+    The recorded runtime for every job, wherever it is placed.
 
-    That is on the units it prefers. On others a job whose size may change runs as fast as Amdahl's
-    law says with the share of its work that its column ``serial`` names
-    (:mod:`cpsched.model.speedup`); by default that share is 0, and speedup linear.
+    The recorded runtime applies to the preferred number of tasks. On other numbers a job that may
+    change size follows Amdahl's law with the serial share in its column ``serial``
+    (:mod:`cpsched.model.speedup`). By default that share is 0 and the speedup is linear.
     """
 
     name: ClassVar[str] = "recorded"
@@ -106,14 +106,14 @@ class Recorded:
 
 class Amdahl(Recorded):
     """
-    As ``recorded``, but the same share of every job's work is not shared.
+    As ``recorded``, with the same serial share for every job.
 
-    Dispatchers go by the column ``serial`` all the same.
+    Dispatchers use the column ``serial`` all the same.
 
     Parameters
     ----------
     serial
-        That share, 0 to 1; with 0 all work is shared, and speedup linear.
+        Serial share of the work of a job, 0 to 1. 0: linear speedup.
     """
 
     name: ClassVar[str] = "amdahl"

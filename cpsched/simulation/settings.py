@@ -11,7 +11,7 @@ SPECIFICATIONS = {"runtime_model": "runtime_models", "outages": "outages"}
 
 
 class Overrun(StrEnum):
-    """What happens to a job that reaches its requested time."""
+    """Treatment of a job that reaches its requested time."""
 
     KILL = "kill"
     """It ends there."""
@@ -22,32 +22,33 @@ class Overrun(StrEnum):
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """
-    How a simulation is run; see :class:`~cpsched.simulation.simulator.Simulator`.
+    Settings of a simulation, see :class:`~cpsched.simulation.simulator.Simulator`.
 
     Attributes
     ----------
     overrun
-        What happens to jobs at their requested time, see :class:`Overrun`.
+        Treatment of jobs at their requested time, see :class:`Overrun`.
     estimate_correction
         Expected end of a job that outlives its prediction: ``requested`` or ``double``.
     dispatch_interval
-        None: the dispatcher's own (:attr:`~cpsched.dispatch.contract.Dispatcher.interval`), which
-        most do not have. A finished run's settings say which one it was.
+        Seconds between decisions. None: the dispatcher's own
+        (:attr:`~cpsched.dispatch.contract.Dispatcher.interval`), which most do not have. The
+        settings of a finished run have the value that applied.
     enforce_time_limits
         Whether jobs that ask for more time than their queue allows are rejected. For a workload
-        that is mapped already, the mapping decided that, and a finished run's settings say how.
+        that is already mapped, the mapping decided this, and a finished run's settings have it.
     restarts
-        Which jobs may be restarted, ``share=0.5,cost=30,checkpoint=600`` (see
-        :class:`~cpsched.systems.mapping.settings.RestartOptions`); ``none``: as the log says.
-        As for ``enforce_time_limits``, the mapping decides it.
+        Jobs that may be restarted, ``share=0.5,cost=30,checkpoint=600`` (see
+        :class:`~cpsched.systems.mapping.settings.RestartOptions`). ``none``: as in the log. The
+        mapping decides it, as for ``enforce_time_limits``.
     malleable
-        Which jobs may change size, ``share=0.5,least=0.5,most=2`` (see
-        :class:`~cpsched.systems.mapping.settings.MalleableOptions`); likewise.
+        Jobs that may change size, ``share=0.5,least=0.5,most=2`` (see
+        :class:`~cpsched.systems.mapping.settings.MalleableOptions`). The mapping decides it.
     runtime_model
-        Specification of how long jobs run, see
+        Specification of the runtimes of jobs, see
         :class:`~cpsched.simulation.runtime_models.RuntimeModel`.
     outages
-        Specification of which nodes are down when, see
+        Specification of the outages of nodes, see
         :class:`~cpsched.simulation.outages.OutageModel`.
     """
 

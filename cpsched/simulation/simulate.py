@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Checkpoint:
     """
-    Where a simulation saves its state, so that a killed one can continue.
+    File for the state of a simulation, from which an interrupted one continues.
 
-    The file is kept when the simulation is done: call :meth:`remove` once the run is saved, so that
-    a full disk does not lose both.
+    The file stays when the simulation is done. Call :meth:`remove` after the run is saved, so that
+    a full disk cannot lose both.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Checkpoint:
     interval: float = 60.0
 
     def remove(self) -> None:
-        """Remove the file, if it is there."""
+        """Remove the file, if it exists."""
         self.path.unlink(missing_ok=True)
 
 
@@ -72,31 +72,31 @@ def simulate(
     Parameters
     ----------
     workload
-        The jobs: the path of a log, a workload, or one that is already mapped onto a system
+        The path of a job log, a workload, or one that is already mapped onto a system
         (:func:`~cpsched.systems.mapping.fit`).
     system
-        The machine: the name of one that comes with cpsched (``cpsched list systems``), the path
-        of a system file, or a system. Left out only for a mapped workload.
+        The name of a bundled system (``cpsched list systems``), the path of a system file, or a
+        system. Left out only for a mapped workload.
     dispatcher, predictor
         Specifications like ``easy:backfill=sjf``, or objects.
     settings
-        Everything else; defaults where None.
+        All other settings. None: defaults.
     observers
-        Called with everything that happens.
+        Observers of all events.
     checkpoint
-        Where to keep the state meanwhile. If the file exists, the simulation continues from it;
-        the caller removes it once the run is saved.
+        File for the state. If it exists, the simulation continues from it. The caller removes it
+        after the run is saved.
 
     Raises
     ------
     TypeError
-        If a mapped workload comes with a system, or any other one without.
+        If a mapped workload comes with a system, or another one without.
     TraceError
-        If the log cannot be read; names file, line, field and value.
+        If the log cannot be read. The message has file, line, field and value.
     ConfigError
-        If the system cannot be read, or an option or the mapping of the workload is invalid; or if
-        there is a checkpoint and a dispatcher or predictor without a specification, so that nothing
-        distinguishes this run from others.
+        If the system cannot be read, or an option or the mapping of the workload is invalid. Also
+        if there is a checkpoint and a dispatcher or predictor without a specification, so that the
+        run cannot be distinguished from others.
     DispatchError
         If the dispatcher breaks an invariant.
     """

@@ -99,29 +99,29 @@ _ENDS = {
 
 class Simulator:
     """
-    Simulates a workload on a system under a dispatcher.
+    Simulation of a workload on a system under a dispatcher.
 
     Parameters
     ----------
     fitted
-        A workload mapped onto its system, see :func:`cpsched.systems.mapping.fit`; or its arrivals.
+        A workload mapped onto its system, see :func:`cpsched.systems.mapping.fit`, or its arrivals.
     dispatcher, predictor
         The dispatcher, and the predictor of runtimes.
     overrun, correction
-        What happens at the requested time, and after the predicted end.
+        Treatment of jobs at the requested time, and after the predicted end.
     dispatch_interval
-        None: a dispatch at every instant with an event. Otherwise seconds of a grid (from second
-        0): a dispatch at grid points only, and only if something happened since the last one or
-        the dispatcher asked for it.
+        None: a decision at every instant with an event. Otherwise seconds of a grid (from second
+        0): a decision at grid points only, and only after an event since the last one or at the
+        dispatcher's request.
     runtime_model
-        How long jobs run, a specification or an object.
+        Runtimes of jobs, a specification or an object.
     outages
-        Which nodes are down when: themselves, or a model, a specification or an object. Jobs on a
-        failing node are requeued.
+        Outages, or their model as a specification or an object. Jobs on a failing node are
+        requeued.
     seed
-        Dispatcher, predictor, runtime model and outages each get their own seed derived from it.
+        Seed from which dispatcher, predictor, runtime model and outages each get their own.
     observers
-        Notified of all events.
+        Observers of all events.
     """
 
     def __init__(
@@ -272,7 +272,7 @@ class Simulator:
         return self._loop.now
 
     def next_time(self) -> int | None:
-        """Return the next second at which something happens, or None when all is done."""
+        """Return the second of the next event, or None if all is done."""
         return self._loop.next_time()
 
     def _span(self) -> tuple[int, int]:
@@ -285,7 +285,7 @@ class Simulator:
 
     def run(self, until: int | None = None) -> None:
         """
-        Step until all jobs have ended, or to the last instant before ``until``.
+        Simulate until all jobs have ended, or to the last instant before ``until``.
 
         Raises
         ------
@@ -297,12 +297,12 @@ class Simulator:
 
     def advance(self, until: int | None = None, *, seconds: float = _SECONDS) -> bool:
         """
-        Go on for some seconds of real time, and one instant at least.
+        Simulate for some seconds of real time, at least one instant.
 
         Returns
         -------
         bool
-            False if nothing is left to happen before ``until``.
+            False if no event is left before ``until``.
 
         Raises
         ------
@@ -316,7 +316,7 @@ class Simulator:
         return stop == _PAUSED
 
     def step(self) -> bool:
-        """Advance to the next instant and finish it; return False if there was none."""
+        """Simulate the next instant. Return False if there is none."""
         time = self.next_time()
         if time is None:
             return self._give_up()
@@ -402,9 +402,10 @@ class Simulator:
 
     def cancel(self, job: int, time: int) -> None:
         """
-        Have a job cancelled at a second to come, if it waits or is held then.
+        Cancel a job at a future second, if it waits or is held then.
 
-        One that runs is killed if its workload says this second (``cancel``), and else left alone.
+        A running job is killed if its workload has this second in ``cancel``. Otherwise it
+        continues.
 
         Raises
         ------
@@ -572,7 +573,9 @@ class Simulator:
             self._loop.started(row)
 
     def why_never(self) -> dict[int, str]:
-        """Return why jobs can never start, of those that have left the queue for it, by row."""
+        """
+        Return the reasons of the jobs that left the queue because they can never start, by row.
+        """
         reasons = dict(self._never)
         submitted = self.outcome[: self._loop.next_submit]
         for row in np.flatnonzero(submitted == _NEVER_STARTED).tolist():
@@ -638,10 +641,10 @@ class Simulator:
 
     def state(self) -> dict[str, Any]:
         """
-        Return everything that a simulator of the same run needs to continue from here.
+        Return the state from which a simulator of the same run can continue.
 
-        Arrays, numbers and nested mappings of them; observers that have a ``state`` method (the
-        recorders) are included. What follows from the workload is not.
+        It has arrays, numbers and nested mappings, including those of observers with a ``state``
+        method (the recorders). Data that follow from the workload are not in it.
         """
         return {
             "now": self.now,
@@ -665,7 +668,7 @@ class Simulator:
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Restore what :meth:`state` returned, in a simulator just built for the same run."""
+        """Restore the result of :meth:`state`, in a simulator just made for the same run."""
         loop = self._loop
         loop.now, loop.next_submit = int(saved["now"]), int(saved["next_submit"])
         loop.counter = int(saved["counter"])

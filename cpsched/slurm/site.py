@@ -72,7 +72,7 @@ class SiteGenerator:
     """Generator of months of a site; see the module."""
 
     name = "site"
-    summary = "a month of a site with Slurm: partitions, QOS, accounts, arrays, GPUs, licences"
+    summary = "synthetic month of a Slurm site: partitions, QOS, accounts, arrays, GPUs, licences"
     options = SiteOptions
 
     def generate(self, options: SiteOptions) -> Workload:

@@ -70,4 +70,4 @@ def mixed_allocators(runs: Iterable[tuple[str, str, str | None]]) -> str | None:
     ):
         return None
     names = ", ".join(f"{name} ({', '.join(labels[name])})" for name in sorted(labels))
-    return f"allocators differ: {names}; set allocator=... to compare only dispatchers"
+    return f"Allocators differ: {names}. Set one allocator for all to compare dispatchers alone."

@@ -19,9 +19,9 @@ _Thing = TypeVar("_Thing")
 
 class Change:
     """
-    A change; registered under ``cpsched.changes``.
+    Base class of changes of a scenario, registered under ``cpsched.changes``.
 
-    Subclasses override one of the methods, or more.
+    Subclasses override at least one of the methods.
     """
 
     name: ClassVar[str]
@@ -29,41 +29,41 @@ class Change:
     @classmethod
     def written(cls, text: str, second: Callable[[str], int]) -> str:  # noqa: ARG003
         """
-        Return the options that a scenario gives after the change's name, as ``KEY=VALUE,...``.
+        Return the options of a change in a scenario as ``KEY=VALUE,...``.
 
         Parameters
         ----------
         text
-            What is given there: these options, or a short form of the change's own.
+            The text after the change's name: these options, or a short form of the change's own.
         second
-            The second of the log's clock at a date, which a specification names instead.
+            Returns the second of the log's clock at a date, which a specification uses instead.
 
         Raises
         ------
         ValueError
-            If it makes no sense.
+            If the text is invalid.
         """
         return text
 
     def of_system(self, system: System) -> System:
         """
-        Return the changed machine.
+        Return the changed system.
 
         Raises
         ------
         ConfigError
-            If the machine lacks what is to be changed.
+            If the system lacks the object of the change.
         """
         return system
 
     def of_workload(self, workload: Workload, system: System) -> Workload:  # noqa: ARG002
         """
-        Return the changed jobs, on the changed machine.
+        Return the changed jobs, on the changed system.
 
         Raises
         ------
         ConfigError
-            If the log lacks what is to be changed.
+            If the log lacks the object of the change.
         """
         return workload
 

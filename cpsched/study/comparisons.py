@@ -196,7 +196,7 @@ def is_lower(of: Sequence[RunResult], base: Sequence[RunResult], name: str) -> b
 
 
 def mean_of(values: Sequence[Value]) -> Value:
-    """Return what all repetitions have in common, or their mean; None if nothing was measured."""
+    """Return the common value of all repetitions, or their mean. None if nothing was measured."""
     known = {value for value in values if value is not None}
     return known.pop() if len(known) == 1 else mean(values)
 

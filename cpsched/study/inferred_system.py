@@ -62,7 +62,7 @@ def infer_system(workload: Workload) -> InferredSystem:
     title = workload.title.lower()
     for name in systems.names():
         if re.match(rf"{re.escape(name)}(?![a-z])", title) and _fits(workload, name):
-            remark = f"{systems.load(name).title}, the system that comes with cpsched for this log"
+            remark = f"{systems.load(name).title}, the bundled system of this log"
             return InferredSystem(name, True, (remark,))
     if workload.layout == "processors":
         return _of_processors(workload)
@@ -86,7 +86,7 @@ def _of_processors(workload: Workload) -> InferredSystem:
     if size is None or size < largest:
         size, why = _size(workload, units, largest)
     remarks = (
-        f"{counted(size, 'processor')}, {why}; where on nodes they are is ignored",
+        f"{counted(size, 'processor')}, {why}, as one pool without nodes",
         "memory and queues are ignored",
     )
     text = _text(workload.title, {"node": (size, {"core": 1})}, 'processors = "pool"')
@@ -136,7 +136,7 @@ def _of_units(workload: Workload) -> InferredSystem:
 
 
 def _size(workload: Workload, amount: IntArray, min_size: int) -> tuple[int, str]:
-    """Return how much of something a machine has, and why that is assumed."""
+    """Return the assumed amount of a resource in a system, and the reason."""
     known = workload.recorded_start != MISSING
     if known.any():
         start = workload.recorded_start[known]

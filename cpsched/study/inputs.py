@@ -50,7 +50,7 @@ class LogFile:
 
     @property
     def name(self) -> str:
-        """What files of its own are named after."""
+        """Stem of the names of its files."""
         return self.path.name
 
     def pinned(self, seed: int = 0) -> LogFile:  # noqa: ARG002
@@ -74,11 +74,11 @@ class LogFile:
         return None if self.format is None else ("log_formats", self.format)
 
     def identity(self) -> list[Any]:
-        """Return what determines the workload."""
+        """Return the determinants of the workload."""
         return ["file", self.digest, self.format, self.skip_bad_lines]
 
     def record(self) -> dict[str, Any]:
-        """Return what ``run.json`` says about it."""
+        """Return its description in ``run.json``."""
         names = ("digest", "format", "skip_bad_lines")
         return {**{name: getattr(self, name) for name in names}, "path": str(self.path)}
 
@@ -112,7 +112,7 @@ class Generated:
 
     @property
     def name(self) -> str:
-        """What files of its own are named after."""
+        """Stem of the names of its files."""
         return self.generator
 
     def pinned(self, seed: int = 0) -> Generated:
@@ -129,11 +129,11 @@ class Generated:
         return "generators", self.generator
 
     def identity(self) -> list[Any]:
-        """Return what determines the workload."""
+        """Return the determinants of the workload."""
         return ["generator", self.generator, self.version, dict(self.options)]
 
     def record(self) -> dict[str, Any]:
-        """Return what ``run.json`` says about it."""
+        """Return its description in ``run.json``."""
         return {
             "generator": self.generator,
             "options": dict(self.options),
@@ -212,14 +212,14 @@ class RunInput(JobSelection):
     mapping: tuple[tuple[str, Any], ...]
 
     def identity(self) -> list[Any]:
-        """Return what determines the jobs; the system is described separately."""
+        """Return the determinants of the jobs. The system is described separately."""
         part = [self.first, self.start, self.end]
         jitter = [self.jitter, self.seed] if self.jitter else []
         changes = [list(self.changes)] if self.changes else []
         return [*self.source.identity(), part, jitter, *changes]
 
     def readers(self) -> list[tuple[str, str]]:
-        """Return what reads, makes or changes the jobs: registry groups and specifications."""
+        """Return the registry groups and specifications that read, make or change the jobs."""
         reader = self.source.reader()
         return [
             *([] if reader is None else [reader]),
@@ -227,7 +227,7 @@ class RunInput(JobSelection):
         ]
 
     def record(self) -> dict[str, Any]:
-        """Return what ``run.json`` says about it."""
+        """Return its description in ``run.json``."""
         return {
             "source": self.source.record(),
             "machine": self.system.where,

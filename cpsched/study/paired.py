@@ -137,7 +137,7 @@ class Sums:
         return Sums(own.total + theirs.total, own.weight + theirs.weight)
 
     def added(self, mean: float) -> FloatArray:
-        """Return what each day adds to the deviation of the mean, shape ``(D,)``."""
+        """Return the contribution of each day to the deviation of the mean, shape ``(D,)``."""
         deviation: FloatArray = (self.total - mean * self.weight) / self.weight.sum()
         return deviation
 

@@ -41,7 +41,7 @@ def edited_policy(policy: Path, edits: Sequence[str]) -> str:
 
 
 def assumed_of(fitted: Fitted, dispatcher: str) -> list[str]:
-    """Return in sentences what the site's policy does not know about a log, and what is assumed."""
+    """Return sentences on the parts of a log that the site's policy does not cover."""
     workload = fitted.workload
     if follows_policy(dispatcher):
         return remarks(build("dispatchers", dispatcher).policy, fitted.system, workload)

@@ -58,13 +58,13 @@ class SavedRun(Run):
     Attributes
     ----------
     folder
-        Where it is.
+        Folder of the run.
     about
         The content of ``run.json``.
     numbers
         The content of ``metrics.json``.
     label
-        What tables call its dispatcher, where it is one of a study.
+        Name of its dispatcher in the tables of a study.
     """
 
     folder: Path
@@ -74,12 +74,12 @@ class SavedRun(Run):
 
     @cached_property
     def summary(self) -> Mapping[str, Any]:
-        """Every number of the run, as ``metrics.json`` has it."""
+        """All metrics of the run, as in ``metrics.json``."""
         return self.numbers
 
     @property
     def recorded(self) -> bool:
-        """Whether jobs ran as long as the log says."""
+        """Whether jobs ran as long as in the log."""
         return self.settings.runtime_model == "recorded"
 
 
@@ -92,14 +92,14 @@ def load_run(
     Parameters
     ----------
     workload
-        One at hand: if it is the run's own, by its digest, the jobs are not read once more.
+        A loaded workload. The jobs are not read again if its digest is the run's.
     changed
-        Files that are read though they were changed after they were written.
+        Files that are read although they were changed after they were written.
 
     Raises
     ------
     RunError
-        If it is not a run, is incomplete, of another format, or a file in it is damaged.
+        If the folder is not a run, is incomplete or of another format, or a file in it is damaged.
     """
     folder = Path(folder)
     if not (folder / MARK).is_file():
@@ -161,7 +161,7 @@ def load_run(
 
 
 def _fields_of(about: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    """Return what ``run.json`` says about a run, as :class:`~cpsched.simulation.run.Run` has it."""
+    """Return the description of a run in ``run.json`` as :class:`~cpsched.simulation.run.Run`."""
     try:
         settings = Settings(**about["settings"])
         one_of(Overrun, settings.overrun, "settings.overrun")
@@ -206,7 +206,7 @@ def _read(path: Path, reader: Callable[[Path], _T]) -> _T:
 
 
 def _reason(path: Path, error: Exception) -> str:
-    """Return what is wrong with a file, in words."""
+    """Return the fault of a file, in words."""
     if isinstance(error, json.JSONDecodeError):
         return f"it is not JSON (line {error.lineno}, column {error.colno}: {error.msg})"
     if isinstance(error, UnicodeDecodeError):

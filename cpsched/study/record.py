@@ -1,4 +1,4 @@
-"""What a log records of its own past, beside the baseline on each system."""
+"""Recorded waits of a log, next to the baseline's on each system."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class RunSpec:
             )
 
     def record(self) -> dict[str, Any]:
-        """Return what ``run.json`` says about its place in its study, and about how it was made."""
+        """Return the place in the study and the origin of a run, as in ``run.json``."""
         return {**dict(self.labels), "identity": self.identity, **self.made_of.record()}
 
 

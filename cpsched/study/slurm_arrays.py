@@ -141,7 +141,7 @@ class SlurmArrays:
 
 
 def _outcome(job: Any, task: RunSpec) -> RunOutcome:
-    """Return what became of a run; of one whose job was killed, that."""
+    """Return the outcome of a run, or that its job was killed."""
     try:
         done: RunOutcome = job.result()
         return done

@@ -1,4 +1,4 @@
-"""What a study consists of: workloads x systems x dispatchers x predictors x seeds."""
+"""The parts of a study: workloads x systems x dispatchers x predictors x repetitions."""
 
 from __future__ import annotations
 

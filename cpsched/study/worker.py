@@ -161,6 +161,6 @@ def _carried_out(
 
 
 def _writer(name: str, task: RunSpec) -> Callable[[Schedule, Path], object]:
-    """Return what writes a run's files of a format, named like its log."""
+    """Return the writer of a run's files of a format, named like its log."""
     write, log = registry.load("exports", name), task.made_of.source.name
     return lambda schedule, folder: write(schedule, folder, log.removesuffix(".gz"))

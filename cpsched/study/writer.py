@@ -41,14 +41,14 @@ def save_run(
     formats: Sequence[Callable[[Schedule, Path], object]] = (),
 ) -> dict[str, Any]:
     """
-    Write a run to a folder, whole or not at all.
+    Write a run to a folder, completely or not at all.
 
     Parameters
     ----------
     arguments
-        The caller's arguments, for the record.
+        The caller's arguments, which are recorded.
     formats
-        Writers of extra files in the folder, see registry group ``exports``.
+        Writers of additional files, see registry group ``exports``.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def save_run(
 def description(
     run: Run, summary: Mapping[str, Any], arguments: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return what ``run.json`` says about a run, except its files."""
+    """Return the description of a run in ``run.json``, except its files."""
     schedule = run.schedule
     return {
         "format": FORMAT,

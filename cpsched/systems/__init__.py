@@ -28,20 +28,20 @@ def names() -> list[str]:
 
 def load(name_or_path: str | Path) -> System:
     """
-    Return a machine.
+    Return a system by its name or file.
 
     Parameters
     ----------
     name_or_path
-        A shipped machine's name (``eurora``), or the path of a file: a ``Path``, or text that
-        ends in ``.toml`` or a registered suffix (``.json``), or contains a path separator.
+        Name of a bundled system (``eurora``), or the path of a file: a ``Path``, or text that ends
+        in ``.toml`` or a registered suffix (``.json``), or contains a path separator.
 
     Raises
     ------
     UnknownNameError
-        If no shipped machine has that name; the message lists them.
+        If no bundled system has that name. The message lists them.
     ConfigError
-        If the file cannot be read or does not describe a machine.
+        If the file cannot be read or does not describe a system.
     """
     file = Path(name_or_path)
     if not _is_path(name_or_path):
@@ -62,7 +62,7 @@ def load(name_or_path: str | Path) -> System:
 
 def parse(text: str, *, where: str = "system", name: str = "system") -> System:
     """
-    Return the system that a system file's text describes.
+    Return the system that the text of a system file describes.
 
     Parameters
     ----------
@@ -71,12 +71,12 @@ def parse(text: str, *, where: str = "system", name: str = "system") -> System:
     where
         The file, for messages.
     name
-        What the system is called if the file does not say.
+        Name of the system if the text has none.
 
     Raises
     ------
     ConfigError
-        If it is not TOML, or a key is unknown, missing or is invalid.
+        If the text is not TOML, or a key is unknown, missing or invalid.
     """
     from cpsched.systems.parser import SystemFile
     from cpsched.util.models import Source
@@ -88,7 +88,7 @@ def parse(text: str, *, where: str = "system", name: str = "system") -> System:
 
 def save(system: System, path: str | Path) -> None:
     """
-    Write a machine as JSON, as runs have it; :func:`load` reads it back.
+    Write a system as JSON, as in run folders. :func:`load` reads it.
 
     Raises
     ------

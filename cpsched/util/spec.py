@@ -239,22 +239,22 @@ def is_file(path: Path) -> bool:
 
 def build(group: str, spec: Spec | str, **given: Any) -> Any:
     """
-    Make the thing a specification names.
+    Return the object that a specification names.
 
     Parameters
     ----------
     group
         Registry group: ``dispatchers``, ``predictors``, ...
     given
-        Arguments that do not come from text; passed only if the constructor takes them, and
-        ``truth`` only to what says ``needs_truth``, whatever its parameters are called.
+        Arguments that do not come from text. They are passed only if the constructor takes them,
+        and ``truth`` only to classes with ``needs_truth``.
 
     Raises
     ------
     UnknownNameError
         If no such name is registered.
     ConfigError
-        If an option is unknown, or its value not of its type or refused by the constructor.
+        If an option is unknown, or its value has another type or is refused by the constructor.
     """
     spec = expand(group, spec)
     maker = _maker(group, spec.name)

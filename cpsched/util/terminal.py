@@ -10,6 +10,8 @@ from cpsched.util.words import escaped
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+#: Characters of a line of sentences, however wide the terminal is.
+LONGEST_LINE = 99
 #: Styles of cells, by effect; not significant is dim.
 STYLES = {"better": "green bold", "worse": "red bold", "": ""}
 
@@ -53,13 +55,18 @@ def table_text(
             no_wrap=not name,
             min_width=min(12, len(header)) if name else None,
         )
+    narrowest = [_width(header) if at >= names else min(12, len(header))
+                 for at, header in enumerate(headers)]  # fmt: skip
     for row in rows:
         cells = [cell if isinstance(cell, tuple) else (cell, "") for cell in row]
         table.add_row(*(Text(_safe(text), style) for text, style in cells))
+        for at, (text, _) in enumerate(cells[names:], names):
+            narrowest[at] = max(narrowest[at], _width(text))
     out = io.StringIO()
     console = Console(
         file=out,
-        width=width,
+        # A table that cannot fit is wider: numbers are never cut.
+        width=max(width, sum(narrowest) + 2 * len(narrowest)),
         force_terminal=colour,
         no_color=not colour,
         color_system="standard" if colour else None,
@@ -70,6 +77,11 @@ def table_text(
     )
     console.print(table)
     return "\n".join(line.rstrip() for line in out.getvalue().rstrip("\n").split("\n"))
+
+
+def _width(text: str) -> int:
+    """Return the characters of the longest line."""
+    return max(map(len, _safe(text).split("\n")))
 
 
 def _safe(text: str) -> str:

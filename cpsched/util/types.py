@@ -29,7 +29,7 @@ MAX_NODES: int = 1_000_000
 
 
 class Split(IntEnum):
-    """How a job's units may be spread over the nodes it touches."""
+    """Distribution of a job's tasks over its nodes."""
 
     ANY = 0
     """Any number of units on each node."""
@@ -38,7 +38,7 @@ class Split(IntEnum):
 
 
 class Status(IntEnum):
-    """How the log says a job ended."""
+    """Recorded status of a job at its end."""
 
     UNKNOWN = -1
     FAILED = 0
@@ -51,7 +51,7 @@ class Status(IntEnum):
 
 
 class DependencyType(IntEnum):
-    """The condition on a job that another one depends on."""
+    """Condition on the job on which another one depends."""
 
     AFTERANY = 0
     """It has ended, however."""
@@ -64,7 +64,7 @@ class DependencyType(IntEnum):
 
 
 class JobType(IntEnum):
-    """Whether and when a job's size may change (Feitelson and Rudolph 1996)."""
+    """Type of a job by the changes of its size (Feitelson and Rudolph 1996)."""
 
     RIGID = 0
     MOLDABLE = 1

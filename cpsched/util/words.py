@@ -1,4 +1,4 @@
-"""What people read: text from outside made safe, and numbers, times and amounts as words."""
+"""Text for people: escaped text from outside, and numbers, times and amounts as words."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _FORMULA = re.compile(r"[=+\-@\t](?!\d+(?:\.\d+)?$)")
 
+#: Resource types in words, one and several.
+_NAMES = {"core": ("core", "cores"), "gpu": ("GPU", "GPUs"), "mic": ("MIC", "MICs")}
 #: Units of time, in seconds.
 _SPANS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 #: From here on seconds have no decimals, and up to here there are none.
@@ -31,7 +33,7 @@ def escaped(text: str) -> str:
 
 
 def brief(text: str, max_length: int = 80) -> str:
-    """Return text from a log, such as a name, on one line of at most ``most`` characters."""
+    """Return text from a log, such as a name, on one line of at most ``max_length`` characters."""
     shown = escaped(text) or "''"
     return shown if len(shown) <= max_length else shown[: max_length - 3] + "..."
 
@@ -88,7 +90,7 @@ def duration(time: float) -> str:
 
 
 def ratio(value: float) -> str:
-    """Return how many times as large as something else something is: ``×1.12``."""
+    """Return a ratio as a factor: ``×1.12``."""
     if value >= _HUGE:
         return f"over ×{_HUGE:,}"
     if 0 < value < 1 / 10:
@@ -113,13 +115,15 @@ def clock(time: int, epoch: int | None) -> str:
 
 
 def estimate(predictor: str) -> str:
-    """Return what a predictor's runtime estimates are called."""
+    """Return the name of a predictor's runtime estimates."""
     return {"requested": "requested time", "actual": "actual runtime"}.get(predictor, predictor)
 
 
 def amount(kind: str, number: int) -> str:
-    """Return an amount of a resource; memory, given in KB, in GB, or in MB or KB if it is small."""
-    return f"{memory(number)} {kind}" if kind == "mem" else f"{number:,} {kind}"
+    """Return an amount of a resource: ``16 cores``, ``1 GPU``, ``4 GB memory`` (given in KB)."""
+    if kind == "mem":
+        return f"{memory(number)} memory"
+    return f"{number:,} {_NAMES.get(kind, (kind, kind))[number != 1]}"
 
 
 def memory(number: int) -> str:

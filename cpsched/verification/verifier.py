@@ -58,22 +58,22 @@ def verify(
     limit: int = 20,
 ) -> list[Violation]:
     """
-    Return which rules a schedule breaks; an empty list for a valid schedule.
+    Return the violations of a schedule's rules. An empty list for a valid schedule.
 
     Parameters
     ----------
     schedule
-        With segments in any order.
+        The schedule, with segments in any order.
     recorded
-        Whether jobs ran as long as the log says (runtime model ``recorded``). If not, only
-        ``kill`` limits how long.
+        Whether jobs ran as long as in the log (runtime model ``recorded``). If not, only ``kill``
+        limits their runtimes.
     complete
-        Whether every job must have ended. If not, jobs may still wait, or hold nodes to the end
-        of the record.
+        Whether every job must have ended. If not, jobs may still wait, or run to the end of the
+        schedule.
     predictor
-        The specification of the predictor that was asked; predictions are not checked where None.
+        The specification of the predictor. None: predictions are not checked.
     limit
-        How many violations of each rule are listed at most; ``Violation.total`` counts all.
+        Largest number of listed violations of each rule. ``Violation.total`` counts all.
 
     Raises
     ------
@@ -82,9 +82,9 @@ def verify(
 
     Notes
     -----
-    Intervals are half-open: a job that ends at a second gives back before another starts there,
-    and a job of runtime 0 holds nothing for any time. Cost is that of sorting every job's nodes
-    by time; memory does not grow with nodes times jobs.
+    Intervals are half-open: the resources of a job that ends at a second are free for another that
+    starts at it, and a job of runtime 0 uses none. The cost is that of sorting every job's nodes by
+    time. Memory does not grow with nodes times jobs.
     """
     if limit < 1:
         raise ValueError(f"limit is {limit}, must be at least 1")

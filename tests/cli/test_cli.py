@@ -40,11 +40,11 @@ def test_simulate_prints_a_table_and_what_was_left_out(files, cpsched):
     code, out, err = cpsched(*SIMULATE, "-d", "fifo", "-d", "greedy")
     assert (code, err) == (0, "")
     assert "log: 4 jobs" in out
-    assert "excluded: 1 row of the log (never ran)" in out
-    assert "rejected: 1 job that can never run here, 25 % of the jobs with 98 % of the core" in out
+    assert "Excluded: 1 row of the log (never ran)" in out
+    assert "Rejected: 1 job that can never run on this system, 25 % of the jobs with 98 %" in out
     assert "  1 job, 98 % of the core time: needs 99 units of 1 core" in out
-    assert "(job 5)\n    to run them: compare the nodes" in out
-    assert out.index("rejected: ") < out.index("mean bounded")
+    assert "(job 5) To run them: compare the nodes" in " ".join(out.split())
+    assert out.index("Rejected: ") < out.index("mean bounded")
     assert "\nSystem" not in out
     # One table, the baseline's values first.
     first, second, *_ = (line for line in out.splitlines() if line.startswith(("fifo", "greedy")))
@@ -78,10 +78,10 @@ def test_a_dispatcher_for_other_jobs_is_named(cpsched):
     """On a log of rigid jobs that cannot be restarted these do as those that they ask."""
     several = (*SIMULATE, "-d", "speculative:dispatcher=easy", "-d", "malleable")
     _, out, _ = cpsched(*several)
-    assert "no job of log may be restarted, but speculative:dispatcher=easy is for such jobs" in out
-    assert "no job of log may change its size, but malleable is for such jobs" in out
+    assert "speculative:dispatcher=easy has no effect: log has no restartable jobs" in out
+    assert "malleable has no effect: log has no malleable jobs" in out
     _, out, _ = cpsched(*several, "--restarts", "share=1", "--malleable", "share=1")
-    assert "is for such jobs" not in out
+    assert "has no effect" not in out
 
 
 def test_one_allocator_for_all_or_a_line_that_they_differ(files, cpsched):
@@ -92,14 +92,14 @@ def test_one_allocator_for_all_or_a_line_that_they_differ(files, cpsched):
     (files / "nodes.toml").write_text(nodes)
     several = ("simulate", "log.swf", "--system", "nodes.toml", "-d", "fifo", "-d", "lookahead")
     _, out, _ = cpsched(*several)
-    assert "allocators differ" not in out
+    assert "Allocators differ" not in out
     assert out.count("Allocator: first-fit.") == 1
     _, out, _ = cpsched(*several[:-1], "lookahead:allocator=pack")
     named = "first-fit (fifo), pack (lookahead:allocator=pack)"
-    assert f"allocators differ: {named}; set allocator=..." in " ".join(out.split())
+    assert f"Allocators differ: {named}. Set one allocator" in " ".join(out.split())
     code, out, err = cpsched(*several, "--allocator", "best-fit", "--out", "out")
     assert (code, err) == (0, "")
-    assert "allocators differ" not in out
+    assert "Allocators differ" not in out
     assert out.count("Allocator: best-fit.") == 1
     specs = {json.loads(run.read_text())["dispatcher"] for run in files.glob("out/runs/*/run.json")}
     assert specs == {"fifo:allocator=best-fit", "lookahead:allocator=best-fit"}
@@ -191,7 +191,7 @@ def test_verify_fails_on_a_corrupted_schedule(files, cpsched):
     pq.write_table(pa.Table.from_pylist(rows), path)
     code, out, err = cpsched("verify", "run")
     assert code == 1
-    assert " wrong" in out
+    assert " problem" in out
     assert err == (
         "cpsched: files of 1 run are missing, changed, or not what follows from the schedule:"
         " jobs.parquet\n"
@@ -416,7 +416,7 @@ def test_a_bad_line_is_named_and_can_be_set_aside(files, cpsched):
     assert "'ten'" in err
     code, out, _ = cpsched(*SIMULATE, "--skip-bad-lines")
     assert code == 0
-    assert "excluded: 1 row of the log (bad line)" in out
+    assert "Excluded: 1 row of the log (bad line)" in out
 
 
 def test_debug_shows_a_traceback(files):
@@ -491,14 +491,11 @@ def test_what_a_log_says_cannot_steer_the_terminal(files, cpsched):
 
 def test_recorded_waits_are_printed_beside_simulated_ones(files, cpsched):
     """Of a log that says when jobs started, and only of such."""
-    assert "recorded in the log" not in cpsched(*SIMULATE, "-d", "fifo")[1]
+    assert "recorded waits" not in cpsched(*SIMULATE, "-d", "fifo")[1]
     recorded = LOG.replace("1 0 -1 4", "1 0 60 4").replace("2 1 -1 4", "2 1 180 4")
     (files / "log.swf").write_text(recorded)
     out = cpsched(*SIMULATE, "-d", "fifo")[1]
-    assert (
-        "recorded in the log: mean wait 2 min, longest 3 min, from submit to first start;\ncpsched"
-        in out
-    )
+    assert "recorded waits (from submit to first start): mean 2 min, longest 3 min\ncpsched" in out
 
 
 def test_one_is_not_many(files, cpsched):

@@ -39,7 +39,7 @@ def test_a_study_is_carried_out_and_tables_written(files, cpsched):
     said = " ".join(told.split())
     assert " against EASY: mean bounded slowdown " in said or "mean bounded slowdown -" in said
     assert ", longest wait " in said
-    assert " One run each confirms no difference: use " in said
+    assert " One run each cannot tell a difference from chance. Use " in said
     assert files_made == "Report: out/report.html\n"
     assert (files / "out" / "report.html").stat().st_size > 10_000
     results = (files / "out" / "tables" / "results.csv").read_bytes()
@@ -196,7 +196,7 @@ def test_systems_are_compared_with_one_of_them(files, cpsched):
         "--baseline-system", "four.toml", "--no-report", "--out", "out",
     )  # fmt: skip
     assert (code, err) == (0, "")
-    assert "Ratios to easy on four. One run each confirms no difference." in out
+    assert "Ratios to easy on four. One run each cannot tell a difference from chance." in out
     ten = out.partition("\nlog on ten\n")[2]
     assert re.search(r"^easy, log on four \(baseline\) .*\neasy ", ten, re.MULTILINE)
     code, _, err = cpsched(

@@ -24,7 +24,7 @@ def test_what_is_assumed_is_named_and_where_to_go_on(cpsched, log, tmp_path):
     code, out, err = cpsched("compare", log, "--out", "first")
     assert (code, err) == (0, "")
     assert out.startswith("inferred system of log.swf: ")
-    assert "excluded: 1 row of the log (bad line)" in out
+    assert "Excluded: 1 row of the log (bad line)" in out
     assert "\n30 runs: 30 made, 0 already done, 0 failed\n" in out
     assert "95 % intervals over 5 repetitions" in words_of(out)
     assert (tmp_path / "first" / "report.html").is_file()
@@ -114,9 +114,9 @@ def test_another_dispatcher_that_agrees_with_recorded_waits_is_named(
     code, out, _ = cpsched("compare", "log.swf", "--no-report", "--out", "first")
     said = words_of(out)
     assert code == 0
-    assert said.count("easy against recorded waits: poor.") == 1
-    assert said.index("mean bounded slowdown") < said.index("easy against recorded waits")
-    assert "fifo agrees with the recorded waits, easy does not: compare with fifo if" in said
+    assert said.count("Agreement with recorded waits, easy: poor.") == 1
+    assert said.index("mean bounded slowdown") < said.index("Agreement with recorded waits, easy")
+    assert "fifo agrees with the recorded waits, easy does not. Use fifo as the baseline if" in said
     assert "-d fifo --change" in said
     assert "cpsched validate log.swf --system first/inputs/inferred-log.toml -d fifo" in said
 
@@ -133,8 +133,7 @@ def test_one_dispatcher_with_several_predictors_is_named(cpsched, tmp_path, monk
     code, out, err = cpsched("compare", "study.toml", "--no-report", "--out", "o")
     assert (code, err) == (0, "")
     assert "None" not in out
-    assert out.count("against recorded waits: poor.") == 1
-    assert "EASY with R against recorded waits: poor." in words_of(out)
+    assert words_of(out).count("Agreement with recorded waits, EASY with R: poor.") == 1
 
 
 @pytest.mark.parametrize(

@@ -78,11 +78,11 @@ def test_each_command_says_what_to_add_for_repetitions(answer, cpsched):
     """As it is typed there; programs are told no option."""
     both = ("-d", "fifo", "-d", "easy")
     found = answer("compare", *ON, *both, "-o", "out", "--no-report")
-    assert any("use several repetitions." in line for line in found["finding"])
+    assert any("Use several repetitions." in line for line in found["finding"])
     _, out, _ = cpsched("compare", *ON, *both, "-o", "out", "--no-report")
-    assert "use --repeat 5." in out
+    assert "Use --repeat 5." in " ".join(out.split())
     _, out, _ = cpsched("simulate", *ON, *both)
-    assert "use cpsched compare --repeat 5." in out
+    assert "Use cpsched compare --repeat 5." in " ".join(out.split())
 
 
 def test_verify_names_what_it_is_of(answer):
@@ -97,7 +97,7 @@ def test_lists_and_logs(answer):
     assert found["schema"] == "cpsched.list/1"
     assert "easy" in found["kinds"]["dispatchers"]
     (easy,) = answer("show", "dispatchers", "easy")["names"]
-    assert easy["summary"] == "EASY backfilling."
+    assert easy["summary"].startswith("EASY backfilling: ")
     found = answer("log", "info", "log.swf")
     assert (found["schema"], found["jobs"]) == ("cpsched.log/1", 3)
     assert found["runtime_s"]["max"] == 4

@@ -157,7 +157,7 @@ def test_a_system_file_is_shown_as_it_was_read(file, cpsched):
     code, out, _ = cpsched("show", "systems", str(file))
     assert code == 0
     lines = [line.split() for line in out.splitlines()]
-    assert out.startswith("My cluster: 64 nodes, 1,088 core, 16 gpu, 4.25 TB of memory\n")
+    assert out.startswith("My cluster: 64 nodes, 1,088 cores, 16 GPUs, 4.25 TB memory\n")
     assert ["thin", "node[01-60]", "60", "16", "0", "64", "GB"] in lines
     assert ["gpu", "node[61-64]", "4", "32", "4", "128", "GB"] in lines
     assert ["batch", "thin", "2", "d"] in lines
@@ -184,7 +184,7 @@ def test_what_is_wrong_in_a_system_file_is_said_with_its_line(file, cpsched):
 
 def test_check_says_in_one_line_what_a_system_file_has(file, cpsched):
     assert cpsched("check", str(file)) == (
-        0, f"{file}: 64 nodes, 1,088 core, 16 gpu, 1 queue.\n", "",
+        0, f"{file}: 64 nodes, 1,088 cores, 16 GPUs, 1 queue.\n", "",
     )  # fmt: skip
     told = json.loads(cpsched("check", str(file), "--json")[1])
     assert (told["schema"], told["nodes"], told["queues"]) == ("cpsched.check/1", 64, 1)

@@ -49,7 +49,7 @@ def test_one_table_and_a_sentence_each_fit_a_terminal(files, cpsched, monkeypatc
         "-c", f"all of it at once, with another dispatcher: {changes}",
     )  # fmt: skip
     assert code == 0
-    table, _, sentences = out.partition("One run each confirms no difference.")
+    table, _, sentences = out.partition("One run each cannot tell a difference from chance.")
     assert max(map(len, table.splitlines())) <= 80
     assert len(table.splitlines()) < 20
     names = {"scale-load 2", "drop user=1", "all of it at once, with another dispatcher"}

@@ -116,7 +116,7 @@ def test_runs_that_differ_in_the_predictor_alone_are_compared():
 def test_a_comparison_shows_its_finding_and_its_tables():
     found = compare(four_jobs(), four_cores(), dispatchers=["easy", "fifo"])
     shown = parsed(found._repr_html_())
-    assert "use compare(..., repeat=5)." in found.finding
+    assert "Use compare(..., repeat=5)." in found.finding
     (text,) = shown.texts
     assert text.startswith(f"{found.finding}\n\nfew-jobs on four\n")
     assert "Runtime estimate: requested time." in text

@@ -46,7 +46,7 @@ def test_a_notebook_has_the_tables_the_sentences_and_the_runs():
     assert [len(run.schedule.workload) for run in found.runs] == [4, 8, 2]
     (text,) = parsed(found._repr_html_()).texts
     assert "half: mean wait " in text
-    assert "The log records no starts" in text
+    assert "No recorded start times in the log" in text
 
 
 @pytest.mark.parametrize(
@@ -72,5 +72,5 @@ def test_what_makes_no_sense_is_one_line_before_anything_runs(more, said, tmp_pa
 def test_what_a_policy_does_not_know_is_a_warning():
     policy = resources.path("policies", "site-152.toml")
     log = four_jobs(user=["ann", "bob", "ann", "bob"])
-    with pytest.warns(UserWarning, match="Not in the policy or system file: users"):
+    with pytest.warns(UserWarning, match="Unknown in the policy and system file: users"):
         cpsched.what_if(log, "scale-load 0.5", system="eurora", policy=policy)

@@ -24,7 +24,7 @@ def test_all_jobs_that_wait(files, cpsched):
     assert (code, err) == (0, "")
     assert out.startswith("3 jobs waiting at 300 s (2001-09-09 01:51:40)")
     # None has ended.
-    assert "Bounds under easy, not probabilities" in out
+    assert "Latest starts under easy" in out
     code, out, err = cpsched(*QUICK[:-1], "4300", "--judged", "0")
     assert (code, err) == (0, "")
     assert "20 scenarios under easy" in out
@@ -47,7 +47,7 @@ def test_a_script_that_is_not_submitted_yet(files, cpsched):
     (files / "job.sh").write_text("#!/bin/sh\n#SBATCH -n 1 -t 10\n")
     code, out, _ = cpsched(*QUICK, "--script", "job.sh", "--user", "1", "--judged", "0")
     assert code == 0
-    assert "Job new of 1 asks for 1 unit for 10 min" in out
+    assert "Job new of 1: 1 task for 10 min" in out
     code, _, err = cpsched(*QUICK, "--script", "job.sh", "--job", "5")
     assert code != 0
     assert "leave it out with --script" in err
@@ -60,7 +60,7 @@ def test_a_script_that_is_not_submitted_yet(files, cpsched):
         (("--evaluate", "--at", "300"), "--at: is about one moment; leave it out with --evaluate"),
         (("--evaluate", "--job", "5"), "--job: is about one moment; leave it out with --evaluate"),
         (("--at", "300", "--samples", "90"), "--samples: goes with --evaluate"),
-        (("--evaluate",), "0 of 6 forecasts can be scored, at least 20 must be"),
+        (("--evaluate",), "0 of 6 forecasts can be scored, and 20 are needed"),
     ],
 )
 def test_what_cannot_be_asked_is_one_line(files, cpsched, asked, words):
@@ -79,7 +79,7 @@ def test_forecasts_are_scored_beside_trivial_ones(files, cpsched):
     scores = json.loads(out)
     assert scores["schema"] == "cpsched.forecast-evaluation/1"
     names = [forecaster["forecaster"] for forecaster in scores["forecasters"]]
-    assert names == ["cpsched forecast", "recent waits", "of jobs alike", "requested times"]
+    assert names == ["cpsched forecast", "recent waits", "similar jobs", "requested times"]
     assert len({forecaster["forecasts"] for forecaster in scores["forecasters"]}) == 1
     for score in ("interval_score", "crps"):
         of = {forecaster["forecaster"]: forecaster[score] for forecaster in scores["forecasters"]}

@@ -29,7 +29,7 @@ def test_the_best_trivial_forecaster_is_what_all_are_compared_with():
     assert near.crps.ratio == 1
     assert far.crps.interval == (72, 72)
     shown = " ".join(text(replayed, [ours, near, far], 100).split())
-    assert "By CRPS, 'cpsched forecast' is better than the best trivial forecaster" in shown
+    assert "CRPS: ×0.10, better than the best simple baseline" in shown
     assert "200 of 300 jobs had to wait" in shown
-    assert "1 forecast of jobs that never started and 2 forecasts before all" in shown
+    assert "1 forecast of jobs that never started and 2 forecasts made before every" in shown
     assert as_data(replayed, [ours])["left_out"] == {"never_started": 1, "too_early": 2}

@@ -28,19 +28,23 @@ def room_of(system, free, *row, **columns):
 
 #: Of a job of four units, or of two of two cores each, where two nodes of four have so much free.
 OBSTACLES = {
-    "it needs 4 core, 3 are free": (2, 1, {}),
+    "it needs 4 cores, and 3 cores are free": (2, 1, {}),
     "": (3, 3, {"request": [[2]]}),
-    "4 core are free, but node by node only for 1 of its 2 units": (3, 1, {"request": [[2]]}),
-    "it needs whole nodes, and the 0 idle nodes it may use hold 0 of its 4 units": (
+    "4 cores are free, but spread over nodes so that only 1 of its 2 tasks fit": (
+        3,
+        1,
+        {"request": [[2]]},
+    ),
+    "it needs whole nodes, and 0 of its 4 tasks fit on the 0 idle nodes it may use": (
         *(3, 3, {"exclusive": [True]}),
     ),
-    "it needs at least 2 nodes, but its units fit on only 1": (4, 0, {"nodes_min": [2]}),
-    "there is free capacity for its units, but not with as many units on each": (
+    "it needs at least 2 nodes, and its tasks fit on only 1": (4, 0, {"nodes_min": [2]}),
+    "there is free capacity for its tasks, but not with as many tasks on each": (
         3,
         1,
         {"split": [1]},
     ),
-    "there is free capacity for its units, but not on at most 1 nodes": (3, 1, {"nodes_max": [1]}),
+    "there is free capacity for its tasks, but not on at most 1 nodes": (3, 1, {"nodes_max": [1]}),
 }
 
 
@@ -58,12 +62,12 @@ def test_enough_of_all_but_not_together():
     system = machine((4, 1), (4, 1), resources=("core", "gpu"))
     room = room_of(system, [[4, 0], [0, 1]], 0, 1, 5, request=[[1, 1]])
     assert room.obstacle == (
-        "enough of every resource is free, but not on the same nodes: they hold 0 of its 1 unit"
+        "enough of every resource is free, but on different nodes: 0 of its 1 task fit"
     )
     assert (room.units, room.short) == (0, 1)
 
 
 def test_consecutive_nodes():
     room = room_of(machine((1,), (1,), (1,)), [[1], [0], [1]], 0, 2, 5, contiguous=[True])
-    assert room.obstacle == "there is free capacity for its units, but not on consecutive nodes"
+    assert room.obstacle == "there is free capacity for its tasks, but not on consecutive nodes"
     assert [(place.nodes, place.units) for place in room.places] == [("n[0,2]", 1)]

@@ -60,8 +60,8 @@ def test_jobs_wait_for_the_one_that_runs(slurm):
         shown = forecast_text(forecasts, 100)
         assert "80 %" not in shown
         assert "10 %" not in shown
-        assert "Bounds under" in shown
-    assert "at the latest" in forecast_text(single, 100)
+        assert "Latest starts under" in shown
+    assert "Latest start: in" in forecast_text(single, 100)
     assert "most" in forecast_text(answer, 100)
 
 
@@ -232,7 +232,7 @@ def test_commands_ask_the_same_queue(slurm, asking):
     assert (code, out[:12]) == (0, "Job 2 of ada")
     code, out, _ = asking("explain", waiting, *options)
     assert code == 0
-    assert "it needs 16 core, 0 are free on nodes it may use" in out
+    assert "it needs 16 cores, and 0 cores are free on nodes it may use" in " ".join(out.split())
     assert "Slurm       PENDING" in out
     assert "forecast    Job 2 of ada" in out
     code, out, _ = asking("explain", waiting, *options, "--json")

@@ -100,11 +100,11 @@ def test_a_shorter_or_smaller_job_starts_earlier():
     assert answer.jobs[0].planned == 12000
     assert all(job.earlier > 0 for job in answer.advice)
     shown = text(answer, 100)
-    assert "Job 2 of c asks for 2 units" in shown
+    assert "Job 2 of c: 2 tasks" in shown
     # Nothing has ended yet.
     assert answer.bounds
-    assert "at the latest" in shown
-    assert "Bounds under easy, not probabilities" in shown
+    assert "Latest start: in" in shown
+    assert "Latest starts under easy" in shown
     assert max(len(line) for line in shown.splitlines()) <= 100
 
 
@@ -123,7 +123,7 @@ def test_a_smaller_job_does_the_same_work(time, advised):
     assert all(advice.requested_time == 2 * time for advice in smaller)
     assert all(advice.ends_earlier == advice.earlier - time for advice in smaller)
     shown = " ".join(text(answer, 100).split())
-    assert ("Fewer cores: if the same work takes as much longer" in shown) == bool(advised)
+    assert ("Fewer cores: end times hold if the runtime grows" in shown) == bool(advised)
 
 
 def test_a_size_that_its_queue_does_not_allow_is_no_advice():
@@ -170,8 +170,10 @@ def test_a_job_without_a_known_limit_gets_no_date_a_year_ahead():
     assert answer.unlimited == 2
     assert answer.jobs[0].limit == "unknown"
     shown = " ".join(text(answer, 100).split())
-    assert "4 units, no time limit known" in shown
-    assert "latest start is unknown: 2 running or waiting jobs have no known time limit" in shown
+    assert "4 tasks, no time limit known" in shown
+    assert (
+        "Latest start: unknown, because 2 running or waiting jobs have no known time limit" in shown
+    )
     assert "365 d" not in shown
 
 
@@ -183,7 +185,7 @@ def test_a_limit_that_the_log_does_not_say_is_called_assumed():
     )
     answer = when_in_log(fitted, time=2, job="1", judged=0)
     assert answer.jobs[0].limit == "assumed"
-    assert "4 units for 10 min (assumed)" in text(answer, 100)
+    assert "4 tasks for 10 min (assumed)" in text(answer, 100)
 
 
 def test_no_more_earlier_forecasts_are_made_than_wanted():
@@ -203,7 +205,7 @@ def test_a_time_in_which_the_job_hardly_ends_is_no_advice():
     waits = [(4000, 3, 6000), (4001, 4, 6000), (4002, 1, 6000)]
     fitted = fit(jobs(*past, *waits, user=["a"] * 12 + ["b", "b", "a"]), machine([4]))
     answer = when_in_log(fitted, time=4002, job="14", judged=0)
-    assert "no earlier forecast has been scored" in text(answer, 200)
+    assert "no earlier forecast is scored" in text(answer, 200)
     all_advice = answer.advice
     asked = {advice.requested_time for advice in all_advice}
     assert 3000 in asked

@@ -122,7 +122,7 @@ def test_easy_keeps_the_heads_reservation():
     assert about.waiting.room.fits
     assert about.summary == (
         "job D does not start at 4 s: it would fit, but it is expected to run until 12 s and would"
-        " delay job B (4 units, number 1 in the queue), planned for 10 s"
+        " delay job B (4 tasks, number 1 in the queue), planned for 10 s"
     )
     head = ask(workload, four, "B", 4)
     assert head.waiting.reason is WaitReason.NO_ROOM
@@ -130,7 +130,7 @@ def test_easy_keeps_the_heads_reservation():
     assert (ids(head.waiting.waits_for), head.waiting.could_start) == (["C", "A"], 10)
     backfilled = ask(workload, four, "C", 3)
     assert backfilled.state is JobState.STARTS
-    assert "planned for second 10: this one is expected to end by then, at 9" in backfilled.reason
+    assert "planned for second 10. This one is expected to end by then, at 9" in backfilled.reason
     assert ask(workload, four, "A", 0).reason == "it is first in the queue, and it fits"
     # Nothing is decided between 4 and 9, so at 8 the answer is that of 4.
     assert ask(workload, four, "D", 8).summary == about.summary
@@ -152,7 +152,7 @@ def test_a_gpu_is_short():
     about = ask(workload, system, "B", 5, "greedy")
     room = about.waiting.room
     assert about.waiting.reason is WaitReason.NO_ROOM
-    assert room.obstacle == "it needs 2 gpu, 1 is free"
+    assert room.obstacle == "it needs 2 GPUs, and 1 GPU is free"
     assert (room.units, room.short) == (1, 1)
     assert [(place.nodes, place.units) for place in room.places] == [("n3", 1)]
     core, gpu = room.resources
@@ -161,8 +161,8 @@ def test_a_gpu_is_short():
     assert (ids(about.waiting.waits_for), about.waiting.could_start) == (["A"], 20)
     shown = text(about)
     assert "gpu 2 1 1 2 1" in " ".join(shown.split())
-    assert "fits now    1 of 2 units (1 short): 1 unit on n3" in shown
-    assert "waits for   job A (1 unit), from 0 s to 20 s as expected, on n2" in shown
+    assert "fits now    1 of 2 tasks (1 short): 1 task on n3" in shown
+    assert "waits for   job A (1 task), from 0 s to 20 s as expected, on n2" in shown
 
 
 def test_others_start_instead():
@@ -181,7 +181,7 @@ def test_others_start_instead():
     [
         # FIFO stops at 1, which needs four cores; 2 would fit into the two that are free.
         ([(0, 2, 10), (1, 4, 4), (2, 1, 3)], 2, 2, "fifo", WaitReason.ORDER,
-         "job 1 (4 units, number 1 in the queue) is ahead of it, does not fit, and may not be"),
+         "job 1 (4 tasks, number 1 in the queue) is ahead of it, does not fit, and may not be"),
         # CPH plans the first only; 3, third, would fit and is not looked at.
         ([(0, 2, 10), (1, 4, 4), (2, 2, 50), (3, 1, 60)], 3, 3, "cph-2:window=1",
          WaitReason.NOT_CONSIDERED,
@@ -197,7 +197,7 @@ def test_others_start_instead():
          WaitReason.RESERVATION, "would delay job 1"),
         # Nobody starts on an empty machine, and that is no fault of the jobs ahead.
         ([(0, 1 + job % 4, 10 + job) for job in range(12)], 7, 0, "ipsched:limit=1e-9",
-         WaitReason.UNDECIDED, "reached its limit without an answer and starts nothing; it tries"),
+         WaitReason.UNDECIDED, "reached its limit without an answer and starts nothing (next attempt"),
     ],
 )  # fmt: skip
 def test_what_dispatchers_say_of_a_job_that_would_fit(rows, job, time, dispatcher, reason, words):
@@ -245,7 +245,7 @@ def test_running_since_an_earlier_decision():
     """B is submitted at 3 and so decided there: A's start is history."""
     about = ask(jobs((0, 1, 10), (3, 4, 1), job_id=["A", "B"]), machine((4,)), "A", 5)
     assert about.state is JobState.RUNNING
-    assert about.summary == "job A runs since 0 s and is expected to end at 10 s"
+    assert about.summary == "job A has run since 0 s and is expected to end at 10 s"
 
 
 def test_held_by_another_job_and_in_a_chain():
@@ -275,8 +275,7 @@ def test_not_asked_since_it_came():
     assert (about.state, about.waiting, about.next_decision) == (JobState.WAITING, None, 10)
     assert about.summary == (
         "job B does not start at 0 s: the dispatcher has not been called since the job was"
-        " submitted; it is"
-        " at 10 s, at the earliest"
+        " submitted (next: 10 s at the earliest)"
     )
 
 
@@ -348,7 +347,7 @@ def test_several_jobs_of_one_id():
     workload = jobs((0, 1, 3), (5, 1, 3), (9, 1, 3), job_id=["A", "A", "A"])
     about = ask(workload, machine((4,)), "A", 6)
     assert (about.job.submit, about.same_id) == (5, 3)
-    assert "the log has 3 jobs of this id" in text(about)
+    assert "last submitted of 3 jobs with this id" in text(about)
 
 
 def test_ids_that_are_not_there_and_times_too_early():

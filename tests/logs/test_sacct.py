@@ -472,7 +472,7 @@ def test_a_run_of_a_real_slurm_is_read(small_logs):
     assert workload.reservation.decode()[rows["15"]] == "maint"
     assert (workload.nodes_min[rows["19"]], workload.nodes_max[rows["19"]]) == (2, 3)
     assert workload.cancel[[rows["25_5"], rows["34"]]].tolist() == [54, 54]
-    assert ("excluded: still waiting", "2; 1.6 core-hours; 33, 35") in describe(workload)
+    assert ("excluded: still waiting", "2 (1.6 core-hours; 33, 35)") in describe(workload)
     header = [text for key, text in workload.header if key == "Note"]
     assert "components of heterogeneous jobs: 2" in header
     assert "steps: 30" in header

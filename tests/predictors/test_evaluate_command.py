@@ -33,9 +33,9 @@ def test_prints_tables(files, cpsched):
     code, out, err = cpsched(*EVALUATE, "-p", "requested", "-p", "user-history")
     assert (code, err) == (0, "")
     assert "log: 5 jobs" in out
-    assert "excluded: 1 row of the log (never ran)" in out
-    assert "starts: as recorded" in out
-    assert "runtime 0: 1 job;" in out
+    assert "Excluded: 1 row of the log (never ran)" in out
+    assert "Starts: as recorded" in out
+    assert "Runtime 0: 1 job, " in out
     lines = [line.split() for line in out.splitlines()]
     # Predicted 100, 4, 4, 40 and 100 for 4, 4, 40, 40 and 0: errors 96, 0, 36, 0, 100 = 232 s.
     row = next(line for line in lines if line[:1] == ["user-history"] and len(line) > 4)
@@ -54,7 +54,7 @@ def test_a_slurm_log_with_cancelled_jobs_is_evaluated(files, cpsched):
     code, out, err = cpsched("evaluate", "log.sacct", "--warmup", "0", "-p", "requested")
     assert (code, err) == (0, "")
     assert "log: 1 job" in out
-    assert "excluded: 1 row of the log (cancelled before the start)" in out
+    assert "Excluded: 1 row of the log (cancelled before the start)" in out
 
 
 def test_json_has_everything(files, cpsched):
@@ -99,7 +99,7 @@ def test_starts_can_be_simulated(files, cpsched):
     """On a system, with any dispatcher; the heading says so."""
     code, out, _ = cpsched(*EVALUATE, "--system", "four.toml", "-d", "fifo")
     assert code == 0
-    assert "starts: assumed, simulated with fifo and requested times" in out
+    assert "Starts: simulated with fifo and requested times" in out
 
 
 @pytest.mark.parametrize(

@@ -275,11 +275,11 @@ def test_train_and_use_it_as_somebody_types_it(tmp_path, cpsched):
     as_trained = f"gbm-log:model={path},start=60,trees=3,window=300"
     for more in (("-p", "last"), ("--first", "200")):
         status, printed, _ = cpsched("evaluate", log, "-p", path, *more)
-        assert f"not a forecast: {as_trained} was trained on these jobs" in printed
+        assert f"Not a forecast: {as_trained} was trained on these jobs" in printed
     simulated = ("simulate", log, "--system", "hpc2n", "-p", path, "-p", "user-history")
     status, printed, _ = cpsched(*simulated, "--first", "200", "--all-tables")
     assert status == 0
-    assert "not a forecast on log: " in printed
+    assert "Not a forecast on log:" in printed
     assert "model,start=60,trees=3,window=300 was trained on these jobs" in printed
     assert "Answers of user-history for easy:" in printed
     assert "answered by the model" in printed

@@ -54,10 +54,10 @@ def test_a_gain_is_named_with_its_interval_and_the_longest_wait():
 def test_a_log_on_which_it_is_worse_is_in_the_same_sentence():
     """Worse by its verdict; a higher ratio within the noise is no loss."""
     (line,) = said(study(*({"a": ratio} for ratio in (0.1, 0.1, 0.12, 1.3))))
-    assert line.endswith("; worse on D (+30 %).")
+    assert line.endswith(". Worse on D (+30 %).")
     noisy = [{"a": 0.4}, {"a": 0.5}, {"a": 0.5}, {"a": (1.05, {"spread": 0.5})}]
     (line,) = said(study(*noisy))
-    assert "worse on" not in line
+    assert "Worse on" not in line
 
 
 def test_a_run_that_loses_jobs_does_not_gain():
@@ -66,7 +66,7 @@ def test_a_run_that_loses_jobs_does_not_gain():
     assert line.startswith(
         "Geometric mean over 4 logs: No run gains over easy without losing jobs."
     )
-    assert "on D 9.0 % of the jobs are killed or cancelled instead of 0.0 %" in line
+    assert "On D 9.0 % of the jobs are killed or cancelled instead of 0.0 %" in line
 
 
 def test_others_that_are_not_significantly_behind_are_named():
@@ -75,7 +75,7 @@ def test_others_that_are_not_significantly_behind_are_named():
     on_each = ({"a": a, "b": b, "c": c} for a, b, c in zip(firsts, level, behind, strict=True))
     first, second = said(study(*on_each))
     assert first.startswith("Geometric mean over 4 logs: a against easy: ")
-    assert second == "Not significantly behind: b (-52 %)."
+    assert second == "No significant difference from a: b (-52 %)."
 
 
 def test_the_table_has_each_log_and_what_holds_over_all():

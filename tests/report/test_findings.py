@@ -32,8 +32,8 @@ def test_one_run_each_is_no_proof_and_the_loss_is_in_the_same_sentence():
     """Half the slowdown, a longest wait a quarter longer."""
     assert said(once("plan", 10.0, 18_000.0), once("sjf", 15.0, 20_000.0)) == [
         "plan against easy: mean bounded slowdown -50 % (one run), longest wait +25 % (one run).",
-        "Every run with a lower slowdown has a longer longest wait.",
-        "One run each confirms no difference: use --repeat 5.",
+        "The longest wait rises in every run with a lower slowdown.",
+        "One run each cannot tell a difference from chance. Use --repeat 5.",
     ]
 
 
@@ -41,7 +41,7 @@ def test_a_gain_that_keeps_the_longest_wait_is_named_beside_a_larger_one():
     lines = said(once("sjf", 5.0, 28_800.0), once("plan", 12.0, 10_800.0))
     assert lines[0].startswith("sjf against easy: mean bounded slowdown -75 %")
     assert lines[1] == (
-        "Lowest without a longer longest wait: plan: mean bounded slowdown -40 % (one run), longest"
+        "Lowest slowdown with the longest wait kept: plan: mean bounded slowdown -40 % (one run), longest"
         " wait -25 % (one run)."
     )
 
@@ -68,7 +68,7 @@ def test_a_difference_that_is_not_certain_is_no_gain():
 
 def test_runs_that_are_not_significantly_behind_are_named():
     runs = [often("a", 10.0), often("b", 10.05), often("c", 15.0)]
-    assert "Not significantly behind: b (-50 %)." in said(*runs, base=often)
+    assert "No significant difference from a: b (-50 %)." in said(*runs, base=often)
 
 
 def test_the_front_needs_repetitions():
@@ -109,10 +109,10 @@ def test_lost_jobs_are_no_gain_and_another_allocator_is_named():
     first, *_ = said(once("cap", 10.0, timeout=60), once("b", 30.0))
     assert first == (
         "No run gains over easy without losing jobs. cap: mean bounded slowdown -50 % (one run),"
-        " longest wait unchanged; 60.0 % of the jobs are killed at their limit instead of 10.0 %."
+        " longest wait unchanged. 60.0 % of the jobs are killed at their limit instead of 10.0 %."
     )
     assert said(once("a", 10.0, allocator="pack"))[0].endswith(
-        "; allocator pack instead of first-fit."
+        ". Allocator pack instead of first-fit."
     )
 
 

@@ -31,10 +31,10 @@ def steady(load, number=400):
 def test_what_is_the_same_in_all_runs_is_said_once():
     comparison = compare(killed(), four(), dispatchers=["easy", "fifo", "sjf"])
     assert outcome_lines(comparison.table, case_of(comparison)) == [
-        "killed at the requested time: 1 job, 33.3 % of the jobs with 76.6 % of the core-hours"
+        "Killed at the requested time: 1 job, 33.3 % of the jobs with 76.6 % of the core-hours"
         " (every run)"
     ]
-    assert "killed at the requested time: 1 job" in comparison._repr_html_()
+    assert "Killed at the requested time: 1 job" in comparison._repr_html_()
     outcomes = list(comparison.table.outcomes())
     assert [row["outcome"] for row in outcomes] == ["completed", "timeout"] * 3
     assert outcomes[1]["of_core_hours"] == pytest.approx(200 / 261)
@@ -46,8 +46,8 @@ def test_runs_that_differ_are_named_and_jobs_that_are_left_out_are_counted():
     comparison = what_if(log, ["cap-request 0:00:40"], system=four())
     lines = outcome_lines(comparison.table, case_of(comparison))
     assert lines == [
-        "rejected: 1 job, 33.3 % of the jobs with 69.2 % of the core-hours (every run)",
-        "killed at the requested time: 1 job, 33.3 % of the jobs with 19.2 % of the core-hours"
+        "Rejected: 1 job, 33.3 % of the jobs with 69.2 % of the core-hours (every run)",
+        "Killed at the requested time: 1 job, 33.3 % of the jobs with 19.2 % of the core-hours"
         " (cap-request 0:00:40)",
     ]
     without = outcome_lines(comparison.table, case_of(comparison), without=["rejected"])
@@ -56,14 +56,13 @@ def test_runs_that_differ_are_named_and_jobs_that_are_left_out_are_counted():
 
 def test_more_than_the_machine_can_do_is_said_beside_the_results():
     comparison = what_if(steady(0.8), ["scale-load 1.5"], system=four())
-    first, second = load_lines(comparison.table, case_of(comparison))
-    assert first.startswith("offered load: 80.0 % of core, utilization in the steady window 80.")
-    assert " (baseline); 1" in first
-    assert first.endswith(" (scale-load 1.5)")
-    assert second.startswith("offered load above 100 % (scale-load 1.5: 1")
-    assert second.endswith(
-        " % of core): the queue grows until the last submit, so mean waits depend on the length of"
-        " the log and have no steady value"
+    first, second, third = load_lines(comparison.table, case_of(comparison))
+    assert first.startswith("Offered load under baseline: core 80.0 % (utilization 80.")
+    assert second.startswith("Offered load under scale-load 1.5: core 1")
+    assert third.startswith("Offered load above 100 % (scale-load 1.5: core 1")
+    assert third.endswith(
+        " %): the queue grows until the last submit. Mean waits therefore depend on the length of"
+        " the log."
     )
     _, over = loads(comparison.table, case_of(comparison)).values()
     assert over["core"] == pytest.approx(1.2, abs=0.04)
@@ -86,7 +85,7 @@ def test_attempts_are_named_apart_from_jobs():
     assert counts == {"simulated": 3, "attempts": 2}
     (line,) = outcome_lines(comparison.table, case_of(comparison))
     assert line == (
-        "further attempts of jobs that were queued again in the log: 2 rows, 66.7 % of the rows"
+        "Further attempts of jobs that were queued again in the log: 2 rows, 66.7 % of the rows"
         " with 66.7 % of the core-hours"
     )
 
@@ -96,4 +95,4 @@ def test_rows_that_are_no_jobs_have_a_share_of_the_log():
         *[(0, 1, 5)] * 3, set_aside=[("never ran", 1)], recorded_start=np.zeros(3, dtype=int)
     )
     lines = lines_of_run(simulate(log, four(), dispatcher="fifo").summary)
-    assert lines == ["excluded (never ran): 1 row, 25.0 % of the rows"]
+    assert lines == ["Excluded (never ran): 1 row, 25.0 % of the rows"]

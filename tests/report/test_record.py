@@ -35,18 +35,18 @@ def table(grade, *groups, over=0.0, scenarios=True):
 
 
 VALUES = (
-    "Mean wait simulated 5 d 5 h, recorded 15 min; 40 % of the jobs start within ten minutes of"
-    " their recorded start."
+    "Mean wait: simulated 5 d 5 h, recorded 15 min. Within ten minutes of their recorded start:"
+    " 40 % of the jobs."
 )
 
 
 @pytest.mark.parametrize(("grade", "line"), [
-    ("good", f"The baseline against recorded waits: good. {VALUES}"),
-    ("moderate", f"The baseline against recorded waits: moderate. {VALUES} Take directions and large"
-     " differences from it, not numbers."),
-    ("poor", f"The baseline against recorded waits: poor. {VALUES} The results are of the simulated"
-     " system, not of the site."),
-    ("", "The log records no starts: the baseline cannot be validated."),
+    ("good", f"Agreement with recorded waits, baseline: good. {VALUES}"),
+    ("moderate", f"Agreement with recorded waits, baseline: moderate. {VALUES} Read differences"
+     " between runs as trends."),
+    ("poor", f"Agreement with recorded waits, baseline: poor. {VALUES} The results hold for the"
+     " simulated system only."),
+    ("", "No recorded start times in the log: the baseline cannot be validated."),
 ])  # fmt: skip
 def test_the_grade_stands_in_one_line(grade, line):
     assert list(validation_lines(table(grade), "log on four")) == [line]
@@ -54,7 +54,7 @@ def test_the_grade_stands_in_one_line(grade, line):
 
 def test_where_dispatchers_are_compared_the_baseline_is_named():
     (line,) = validation_lines(table("good", scenarios=False), "log on four")
-    assert line.startswith("easy against recorded waits: good.")
+    assert line.startswith("Agreement with recorded waits, easy: good.")
 
 
 def test_recorded_waits_that_are_ignored_are_not_missing():
@@ -71,14 +71,14 @@ def test_a_log_that_the_system_cannot_have_run_is_all_that_is_said():
     """Not that waits are alike, as if that were to be believed."""
     (line,) = validation_lines(table("good", over=0.2), "log on four")
     assert line == misfit(run(over=0.2))
-    assert "used 138 % of the cores on average, 292 % at the peak" in line
+    assert "used 138 % of the cores on average and 292 % at the peak" in line
     assert misfit(run(over=0.049)) == ""
 
 
 def test_groups_with_a_poor_grade_are_named():
     groups = ("queue", "8", "poor"), ("user", "8", "good"), ("QOS", "high", "poor")
     _, line = validation_lines(table("moderate", *groups), "log on four")
-    assert line == "Poor for: queue 8, QOS high."
+    assert line == "Poor agreement for: queue 8, QOS high."
     assert len(list(validation_lines(table("poor", *groups), "log on four"))) == 1
 
 
@@ -107,7 +107,7 @@ def test_the_statement_is_the_grade_of_validate_and_stands_once():
         assert {row["grade"] for row in record} == {grade}
         assert "recorded" not in comparison.finding
         shown = comparison._repr_html_()
-        assert shown.count(f"against recorded waits: {grade}.") == 1
+        assert shown.count(f"Agreement with recorded waits, baseline: {grade}.") == 1
 
 
 def test_a_study_of_predictors_names_its_dispatcher():
@@ -118,4 +118,4 @@ def test_a_study_of_predictors_names_its_dispatcher():
     )
     (case,) = comparison.table.cases
     (line,) = validation_lines(comparison.table, case)
-    assert line.startswith("easy with requested time against recorded waits: poor.")
+    assert line.startswith("Agreement with recorded waits, easy with requested time: poor.")

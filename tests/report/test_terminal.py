@@ -17,7 +17,7 @@ def test_the_baseline_has_values_and_others_have_ratios():
     assert "1 h" in easy
     assert "80.0 %" in easy
     assert fifo.split()[1:6] == ["2.00"] * 5
-    assert "Ratios to easy. One run each confirms no difference." in text
+    assert "Ratios to easy. One run each cannot tell a difference from chance." in text
 
 
 @pytest.mark.parametrize("width", [80, 100, 120, 140])

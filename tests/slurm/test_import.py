@@ -254,7 +254,9 @@ def test_command_writes_files_that_are_read_back(data, tmp_path, cpsched):
         *("--out", str(out), "--log", str(log)),
     )
     assert code == 0
-    assert "campus: 61 nodes in 7 groups (6,476 core, 48 gpu, 32 gpu:a100), 6 partitions" in printed
+    assert (
+        "campus: 61 nodes in 7 groups (6,476 cores, 48 GPUs, 32 gpu:a100), 6 partitions" in printed
+    )
     (line,) = (line for line in printed.splitlines() if "OverSubscribe=FORCE" in line)
     assert line.split()[-4:] == ["50.0", "%", "25.0", "%"]
     system = systems.load(str(out / "campus.system.toml"))
@@ -354,7 +356,7 @@ def test_topology_is_kept_where_slurm_only_warns(tmp_path):
     assert [(gap.name, gap.instead) for gap in imported.gaps] == [
         (
             "topology.conf: 1 node in no switch: login",
-            "each like a switch of its own, which jobs may span",
+            "each is a switch of its own, and jobs may span them",
         )
     ]
     (tmp_path / "topology.conf").write_text(switches)
@@ -362,7 +364,7 @@ def test_topology_is_kept_where_slurm_only_warns(tmp_path):
     assert imported.system.topology.apart
     assert imported.gaps == []
     assert imported.notes == [
-        "topology.conf: the trees of s1, s2 do not meet: no job has nodes of two"
+        "topology.conf: the trees of s1, s2 are separate, and no job has nodes of two"
     ]
     # Jobs that do not ask for few switches may span all.
     imported = site(tmp_path, f"{TREE}TopologyParam=TopoOptional\nNodeName=a[1-4]\n")
@@ -378,14 +380,14 @@ def test_files_that_are_not_read_are_reported(tmp_path):
     (tmp_path / "gres.conf").write_text("Name=gpu File=/dev/nvidia0\n")
     flat = TREE.replace("topology/tree", "topology/flat")
     imported = site(tmp_path, f"{flat}{nodes}")
-    assert imported.notes == ["gres.conf is not read: what Gres= of slurm.conf says counts"]
+    assert imported.notes == ["gres.conf is ignored (Gres= of slurm.conf counts)"]
     assert [(gap.name, gap.instead) for gap in imported.gaps] == [
         ("Topology=default:b1, default:b2 of 4 nodes", "no topology of its own"),
         ("resources.yaml", "no hierarchical resources: the file is not read"),
         ("topology.yaml", "no topology: the file is not read"),
     ]
     files = Files(conf=tmp_path / "slurm.conf", topology=tmp_path / "topology.yaml")
-    with pytest.raises(ConfigError, match="topology.yaml is not read; give the same"):
+    with pytest.raises(ConfigError, match="topology.yaml is ignored. Give the same"):
         read_site(files)
 
 

@@ -69,8 +69,8 @@ def test_a_mixture_of_allocators_is_said():
     assert mixed_allocators(runs) is None
     assert mixed_allocators([]) is None
     assert mixed_allocators([*runs, ("plans", "lookahead:seed=1", "pack")]) == (
-        "allocators differ: first-fit (EASY, greedy), pack (plans); set allocator=... to"
-        " compare only dispatchers"
+        "Allocators differ: first-fit (EASY, greedy), pack (plans). Set one allocator for all to"
+        " compare dispatchers alone."
     )
 
 

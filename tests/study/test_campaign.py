@@ -457,8 +457,8 @@ def test_a_model_that_has_seen_the_jobs_is_named(place, read, capsys):
     with pytest.raises(SystemExit) as stop:
         main(["compare", str(place / "seen.toml"), "--out", str(place / "out")])
     assert not stop.value.code
-    notes = [line for line in capsys.readouterr().out.splitlines() if "not a forecast" in line]
-    assert notes == ["not a forecast on later: M was trained on these jobs"]
+    notes = [line for line in capsys.readouterr().out.splitlines() if "Not a forecast" in line]
+    assert notes == ["Not a forecast on later: M was trained on these jobs."]
     page = (place / "out" / "report.html").read_text()
     before, _, after = page.partition('<section id="others')
     assert "Not a forecast: M was trained on these jobs." in before

@@ -193,7 +193,7 @@ def test_one_run_each_has_no_verdict_however_many_days_the_log_has(folder):
     wait = table.get(run, "common_wait_mean_s", ("GPU", "yes"))
     assert wait.difference_interval[1] < 0
     assert conclusions(table, "--repeat 5")[-1] == (
-        "One run each confirms no difference: use --repeat 5."
+        "One run each cannot tell a difference from chance. Use --repeat 5."
     )
 
 
@@ -213,9 +213,9 @@ def test_shorter_waits_are_not_a_gift_of_jobs_that_end_early_or_never_run(folder
     wide = (~on_gpus & (log.units > 2)).sum() / 240
     (cap,) = (line for line in sentences if "max-time short=7200: " in line)
     (fewer,) = (line for line in sentences if "remove-nodes group=thin,count=1: " in line)
-    assert f"; {100 * late:.1f} % of the jobs are killed at their limit instead of 0.0 %" in cap
+    assert f". {100 * late:.1f} % of the jobs are killed at their limit instead of 0.0 %" in cap
     assert "can never run" not in cap
-    assert f"; {100 * wide:.1f} % of the jobs can never run instead of 0.0 %" in fewer
+    assert f". {100 * wide:.1f} % of the jobs can never run instead of 0.0 %" in fewer
     assert "killed" not in fewer
 
 
@@ -225,7 +225,7 @@ def test_what_changes_nothing_is_said_to(folder):
     table = load_results(folder / "out")
     assert conclusions(table) == [
         "cap-request 9-0: mean wait unchanged, longest wait unchanged.",
-        "One run each confirms no difference: use several repetitions.",
+        "One run each cannot tell a difference from chance. Use several repetitions.",
     ]
     (run,) = (run for run in table.repetitions if run not in table.baselines)
     verdicts = {row.verdict for row in table.group_rows(run) if row.compared}
@@ -241,7 +241,7 @@ def test_jobs_of_the_beginning_are_run_and_not_asked_about(folder):
     (jobs,) = (row for row in table.rows if (row.metric, row.group[0]) == ("common_jobs", "all"))
     submit = logs.read(folder / "log.parquet").submit
     assert jobs.value == int((submit >= 4 * DAY).sum()) < 240
-    assert "Only jobs submitted from 345600 on are compared here." in conclusions(table)
+    assert "The comparison covers jobs submitted from 345600 on." in conclusions(table)
 
 
 def test_jobs_that_never_ran_are_compared_with_nothing(folder):

@@ -116,11 +116,12 @@ def test_ratios(value, text):
 @pytest.mark.parametrize(
     ("kind", "number", "text"),
     [
-        ("core", 1234, "1,234 core"),
-        ("mem", 512, "512 KB mem"),
-        ("mem", 2048, "2 MB mem"),
-        ("mem", 9663676, "9.216 GB mem"),
-        ("mem", 3 << 29, "1.5 TB mem"),
+        ("core", 1234, "1,234 cores"),
+        ("gpu", 1, "1 GPU"),
+        ("mem", 512, "512 KB memory"),
+        ("mem", 2048, "2 MB memory"),
+        ("mem", 9663676, "9.216 GB memory"),
+        ("mem", 3 << 29, "1.5 TB memory"),
     ],
 )
 def test_amounts_of_memory_have_a_unit_that_fits(kind, number, text):

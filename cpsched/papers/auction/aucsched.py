@@ -65,9 +65,9 @@ class LineAuctioneer(Auctioneer):
 @dataclass(kw_only=True, eq=False)
 class Aucsched1(LineAuctioneer):
     """
-    Auction of contiguous nodes: which bids win, and how many units go where (4.1-4.8).
+    Auction of contiguous nodes: selects the winning bids and their tasks per node (4.1-4.8).
 
-    ``docs/papers/co-allocation.md`` has the program, and where it departs from the thesis.
+    ``docs/papers/co-allocation.md`` describes the program and its differences from the thesis.
     """
 
     name = "aucsched1"
@@ -86,9 +86,9 @@ class Aucsched1(LineAuctioneer):
 @dataclass(kw_only=True, eq=False)
 class Aucsched2(LineAuctioneer):
     """
-    Auction of contiguous nodes with units fixed in the bids (5.1-5.4), and GPU ranges.
+    Auction of contiguous nodes with fixed tasks in the bids (5.1-5.4), and GPU ranges.
 
-    ``docs/papers/co-allocation.md`` has the program, and where it departs from the thesis.
+    ``docs/papers/co-allocation.md`` describes the program and its differences from the thesis.
     """
 
     name = "aucsched2"
@@ -103,7 +103,7 @@ class Aucsched3(Auctioneer):
     """
     Auction of nodes under few and low switches (6.1-6.7), and GPU ranges.
 
-    ``docs/papers/co-allocation.md`` has the program, and where it departs from the thesis.
+    ``docs/papers/co-allocation.md`` describes the program and its differences from the thesis.
     """
 
     name = "aucsched3"

@@ -41,24 +41,24 @@ NODES_PER_NODE = 100
 @dataclass(kw_only=True, eq=False)
 class Auctioneer(WindowDispatcher):
     """
-    Jobs of a window bid for nodes that are free now; an integer program selects the winners.
+    Base class of auctions: jobs bid for free nodes, and an integer program selects winners.
 
     Parameters
     ----------
     order, interval, limit
         As for :class:`~cpsched.papers.window.WindowDispatcher`.
     window
-        How many jobs may bid, first by priority of those that may fit now.
+        Number of jobs that may bid, by priority among those that may fit now.
     bids_per_job, bids
-        The most bids of one job, and of all jobs together.
+        Largest number of bids of one job, and of all jobs.
 
     Notes
     -----
-    If the limit passes before the proof, the best selection found wins; the window stays as it is.
+    If the limit passes before the proof, the best selection wins. The window stays as it is.
     """
 
     allocates = "pack"
-    goes_wrong_when = "the load is high: it starts as many jobs as it can, and wide ones wait"
+    goes_wrong_when = "the load is high (it starts as many jobs as possible, and wide ones wait)"
     #: Whether the program decides on units: then jobs bid for no ranges of generic resources, and
     #: partial auctions do not replace a program that is too large for one decision.
     opens_units: ClassVar[bool] = False

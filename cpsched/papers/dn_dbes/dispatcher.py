@@ -40,29 +40,29 @@ NEGOTIATIONS = "negotiations"
 
 class DnDbes(Dispatcher):
     """
-    DN-DBES: a batch scheduler and a runtime scheduler negotiate about jobs that change their size.
+    DN-DBES: a batch scheduler and a runtime scheduler negotiate about jobs that change size.
 
     Parameters
     ----------
     attempts
-        Most offers in a negotiation.
+        Largest number of offers in a negotiation.
     depth
-        Most jobs without units that are negotiated about, and have a reservation.
+        Largest number of jobs without tasks that are negotiated about and have a reservation.
     period
-        Seconds from one periodic step to the next. In turn, running jobs give way for an offer to
-        those that wait, and are expanded for their own good.
+        Seconds between periodic steps. Alternately, running jobs shrink for an offer to waiting
+        jobs, and running jobs expand.
     mapped_share
-        Share of the queue that has to have units at first for an offer to be accepted.
+        Share of the queue that must have tasks at first for an offer to be accepted.
     order
-        Order of the queue; the thesis has ``basic``.
+        Order of the queue. The thesis uses ``basic``.
     allocator
-        Places units on nodes.
+        Name of the allocator.
     """
 
     name = "dn-dbes"
     family = "jobs that change size"
-    good_for = "malleable and moldable jobs: they shrink for those that wait, and fill what is idle"
-    goes_wrong_when = "resizing is expensive, or units differ: it only counts them"
+    good_for = "malleable and moldable jobs, which shrink for waiting jobs and fill idle nodes"
+    goes_wrong_when = "resizing is expensive, or tasks differ (it only counts them)"
     acts_when_idle = True
     allocator: Allocator
 

@@ -39,7 +39,7 @@ REPORTS = ("StatusReport", "UrgentJobResponse")
 
 class NegotiationLog(RunObserver):
     """
-    Writes the messages between the two sides of dn-dbes, as JSON lines.
+    Record of the messages between the two schedulers of dn-dbes, as JSON lines.
 
     Parameters
     ----------

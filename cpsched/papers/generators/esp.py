@@ -140,7 +140,7 @@ class Esp:
     """Generator of ESP-2 workloads; see the module."""
 
     name = "esp"
-    summary = "ESP-2: 230 jobs, or 458 for CPU-GPU systems, that keep a system full for hours"
+    summary = "ESP-2 benchmark: 230 jobs, or 458 for CPU-GPU systems, that fill a system for hours"
     options = EspOptions
 
     def generate(self, options: EspOptions) -> Workload:
@@ -179,7 +179,7 @@ class EspNodes:
     """Generator of ESP workloads in whole nodes; see the module."""
 
     name = "esp-nodes"
-    summary = "ESP as first published: 228 jobs of whole nodes, 16 of them or any number"
+    summary = "ESP benchmark as first published: 228 jobs of whole nodes, on 16 nodes or more"
     options = EspNodesOptions
 
     def generate(self, options: EspNodesOptions) -> Workload:

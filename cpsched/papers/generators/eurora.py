@@ -72,7 +72,7 @@ class Eurora:
     """Generator of workloads like Eurora's; see the module."""
 
     name = "eurora"
-    summary = "18 months of jobs like those of Eurora (CINECA): cores, GPUs, MICs, three queues"
+    summary = "synthetic jobs after 18 months of Eurora (CINECA): cores, GPUs, MICs, three queues"
     options = EuroraOptions
 
     def generate(self, options: EuroraOptions) -> Workload:

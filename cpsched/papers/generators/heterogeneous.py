@@ -96,7 +96,7 @@ class Heterogeneous:
     """Generator of workloads for CPU-GPU machines; see the module."""
 
     name = "heterogeneous"
-    summary = "the CPU-GPU workloads of AUCSCHED1 to 3: cores, nodes, GPUs a node, GPU ranges"
+    summary = "CPU-GPU workloads of AUCSCHED1 to 3: cores, nodes, GPUs per node, GPU ranges"
     options = HeterogeneousOptions
 
     def generate(self, options: HeterogeneousOptions) -> Workload:

@@ -36,20 +36,22 @@ OBJECTIVES = ("priority", "priority-cores")
 @dataclass(kw_only=True, eq=False)
 class Ipsched(WindowDispatcher):
     """
-    Integer programming: which jobs of a window start, and on how few nodes.
+    Integer programming over a window of jobs: selects jobs to start on few nodes.
 
     Parameters
     ----------
     order, window, interval, limit
         As for :class:`~cpsched.papers.window.WindowDispatcher`.
     objective
-        ``priority``: ``sum P_j (s_j - c_j)``; ``priority-cores``: ``sum P_j R_j (s_j - c_j)``.
+        ``priority``: ``sum P_j (s_j - c_j)``. ``priority-cores``: ``sum P_j R_j (s_j - c_j)``.
     """
 
     name = "ipsched"
     family = "co-allocation, Soner and Ozturan 2012"
-    good_for = "jobs for cores and jobs for GPUs side by side, as in its paper"
-    goes_wrong_when = "slowdowns matter: it ranks by the wait alone and lets nothing short pass"
+    good_for = "CPU jobs and GPU jobs side by side, as in the paper"
+    goes_wrong_when = (
+        "slowdowns matter (it ranks by the wait alone, without preference for short jobs)"
+    )
     allocates = "best-fit"
 
     objective: str = "priority"

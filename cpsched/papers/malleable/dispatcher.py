@@ -29,28 +29,27 @@ if TYPE_CHECKING:
 
 class Malleable(Wrapper):
     """
-    Wraps another dispatcher; a strategy sets the sizes of jobs.
+    Sizes of malleable jobs by a strategy, around another dispatcher.
 
-    The wrapped dispatcher sees each moldable and malleable job with its starting size, and decides
-    what starts. For the jobs that still wait, in its order, running malleable jobs then shrink if
-    that makes room; a job that overtakes the first of them must be expected to end before the
-    planned start of the first. Running jobs grow into idle units if they gain more time than the
-    pause takes.
+    The other dispatcher sees each moldable and malleable job with its starting size and decides the
+    starts. Running malleable jobs then shrink for waiting jobs, in the order of the queue. A job
+    that overtakes the first waiting one must be expected to end before the planned start of that
+    job. Running jobs grow into idle tasks if they gain more time than the resize costs.
 
     Parameters
     ----------
     strategy
         See :class:`~cpsched.papers.malleable.sizes.Strategy`.
     dispatcher
-        Who decides what starts.
+        The wrapped dispatcher.
     depth
-        The number of waiting jobs for which running ones may shrink in one decision.
+        Number of waiting jobs for which running jobs may shrink in one decision.
     """
 
     name = "malleable"
     family = "jobs that change size"
-    good_for = "some jobs may change size while they run"
-    goes_wrong_when = "resizing is expensive, or jobs run badly on more units"
+    good_for = "jobs that may change size while they run"
+    goes_wrong_when = "resizing is expensive, or jobs scale badly"
     works_with = "malleable"
     allocator: Allocator
 

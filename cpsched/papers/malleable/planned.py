@@ -35,30 +35,31 @@ SOLVES, IMPROVED = "solves", "improved"
 
 class CpMalleable(Wrapper):
     """
-    Sizes of running and waiting jobs and starts, decided together by CP-SAT.
+    Sizes and starts of jobs, decided together by CP-SAT.
 
-    Another dispatcher is called first. If it starts all jobs, running ones grow into idle units. If
-    jobs wait, a window of them and the running malleable jobs with the most to give are planned
-    together, so that the sum of their weighted ends is minimal; the plan's immediate starts are
-    made, and running jobs get its sizes.
+    Another dispatcher decides first. If it starts all jobs, running jobs grow into idle tasks. If
+    jobs wait, a window of them is planned together with the running malleable jobs that can release
+    most. The plan minimizes the sum of weighted ends. Its immediate starts are made, and running
+    jobs get its sizes.
 
     Parameters
     ----------
     dispatcher
-        Called first, and used if the plan finds no nodes.
+        The dispatcher that decides first, and alone if the plan finds no nodes.
     window, running
-        Most waiting and most running jobs in a plan. Of the window one in four are those that have
-        waited longest, the others those expected to take least.
+        Largest numbers of waiting and of running jobs in a plan. One in four jobs of the window are
+        those with the longest waits, the others those with the least expected work.
     aging
-        Seconds of waiting after which the end of a job counts twice as much, and so on.
+        Seconds of waiting after which the end of a job counts twice (after twice as many: three
+        times).
     limit
-        Deterministic time of a solve.
+        Deterministic time of a solver call.
     """
 
     name = "cp-malleable"
     family = "jobs that change size"
-    good_for = "jobs that may change size while they run, and turnaround that counts"
-    goes_wrong_when = "decisions must be fast, or runtimes are poorly known"
+    good_for = "jobs that may change size while they run, where turnaround matters"
+    goes_wrong_when = "decisions must be fast, or runtime estimates are poor"
     works_with = "malleable"
     allocator: Allocator
 

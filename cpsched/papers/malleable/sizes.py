@@ -97,7 +97,7 @@ def shrunk(
 
 
 class Strategy(StrEnum):
-    """What sizes jobs have."""
+    """Strategy for the sizes of jobs."""
 
     MINIMUM = "minimum"
     """

@@ -38,39 +38,40 @@ EASY, NOTHING_ELSE = BACKFILLS = ("easy", "none")
 
 class Wla(LearningDispatcher):
     """
-    Window-based locality-aware scheduling: a window of jobs is packed into runs of free nodes.
+    Window-based locality-aware scheduling: packs a window of jobs into contiguous node ranges.
 
-    The window is the first jobs of the queue that fit such a slot.
+    The window has the first jobs of the queue that fit into such a range (slot).
 
     Parameters
     ----------
     window
-        How many jobs a decision considers, first in the queue.
+        Number of jobs that a decision considers.
     interval
-        Seconds between decisions; ``none``: a decision at every event.
+        Seconds between decisions. ``none``: a decision at every event.
     solver
         ``branch-and-bound`` (exact, for windows of up to 10), ``greedy``, or ``cp-sat``.
     order
         Order of the queue.
     tight
-        Whether the jobs of a slot go to the smallest slot that holds them; no, as in the paper:
-        with fewer jobs than slots, to one of the largest.
+        Whether the jobs of a slot go to the smallest slot that is large enough. The paper takes one
+        of the largest if there are fewer jobs than slots.
     limit
-        Deterministic time that ``cp-sat`` may take for a decision.
+        Deterministic time of ``cp-sat`` for a decision.
     allocator
-        Places the jobs that are in no slot; by default ``contiguous``. With ``backfill=none`` these
-        are jobs that cannot have neighbouring nodes on any machine as this one is, and it is
-        ``first-fit``.
+        Places the jobs that are in no slot. By default ``contiguous``. With ``backfill=none`` it is
+        ``first-fit``, and these are jobs that cannot have neighbouring nodes on this system.
     backfill
-        ``easy``: the window only reorders the queue, whose first job that cannot start has EASY's
-        reservation; what fits around it starts on any nodes. ``none``: nothing starts but the
-        window's jobs, nothing is reserved, and jobs bigger than every slot are held.
+        ``easy``: the window only reorders the queue. Its first job that cannot start has a
+        reservation, and backfilled jobs start on any nodes. ``none``: only jobs of the window
+        start, without reservations, and jobs larger than every slot wait.
     """
 
     name = "wla"
     family = "neighbouring nodes, Yang et al. 2014"
-    good_for = "jobs that run faster on neighbouring nodes; backfill=none: all of them get these"
-    goes_wrong_when = "few jobs benefit, and with backfill=none: wide jobs wait for a slot"
+    good_for = (
+        "jobs that run faster on neighbouring nodes (backfill=none: all of them get such nodes)"
+    )
+    goes_wrong_when = "few jobs benefit, or with backfill=none wide jobs wait for a slot"
 
     def __init__(
         self,

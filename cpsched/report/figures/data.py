@@ -126,7 +126,7 @@ class RunData:
 
 
 def read(run: Run, look: Look) -> RunData:
-    """Return what the figures show of a run."""
+    """Return the data of a run for figures."""
     schedule = run.schedule
     window = busy_window(schedule)
     over_time = means(waiting(schedule), window, schedule.workload.epoch) if window else None

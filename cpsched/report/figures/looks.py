@@ -43,7 +43,7 @@ class Look:
 
 
 def looks(names: Mapping[RunKey, str], bases: Collection[RunKey]) -> dict[RunKey, Look]:
-    """Return how each run looks, the same in all figures; by the runs in the study's order."""
+    """Return the look of each run, the same in all figures, in the study's order of runs."""
     of_bases = {dispatcher for _, _, dispatcher, _ in bases}
     # The colour of text is that of one baseline dispatcher; others are measured by it.
     uncoloured = of_bases if len(of_bases) == 1 else set[str]()

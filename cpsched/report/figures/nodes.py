@@ -99,7 +99,7 @@ class Rows:
 
 
 def num_rectangles(schedule: Schedule) -> IntArray:
-    """Return how many rectangles each segment takes, roughly: one, or one a shared node."""
+    """Return the approximate number of rectangles of each segment: one, or one a shared node."""
     segments = schedule.segments
     is_full = segments.amount[:, 0] >= Rows.of(schedule).lanes[segments.node]
     return np.where(is_full, 1, segments.count)

@@ -1,4 +1,4 @@
-"""What the page says and draws of a workload on a system."""
+"""Texts and figures of the page for a workload on a system."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from cpsched.study.comparisons import Result
 from cpsched.study.folder import slug
 from cpsched.study.reader import load_run
 from cpsched.util import arrow
-from cpsched.util.words import amount, counted, duration
+from cpsched.util.words import counted, duration, memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -118,7 +118,7 @@ class Case:
 def summary_of(
     table: ResultsTable, case: Case, forms: Collection[str] = ("svg",)
 ) -> dict[str, Any]:
-    """Return what page and summary have in common: finding, leading metrics, outcomes."""
+    """Return the common parts of page and summary: finding, leading metrics, outcomes."""
     first = table.repetitions[case.base][0]
     with reading(first.path):
         run = load_run(first.path)
@@ -205,7 +205,7 @@ def page_of(
     repetitions = max(len(table.repetitions[run]) for run in case.runs)
     return {
         **common,
-        "repetition": f"Of {repetitions} repetitions the first." if repetitions > 1 else "",
+        "repetition": f"The first of {repetitions} repetitions." if repetitions > 1 else "",
         "changes": [_changes(table, case, run, forms) for run in case.about],
         "over_time": list(_over_time(case, pair, common["run"], forms)),
         "waits": list(_of_jobs(case, [data[run] for run in ranked], forms)),
@@ -256,7 +256,7 @@ def reading(run: Path) -> Iterator[None]:
         raise
     except arrow.UNREADABLE as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())
-        hint = "cpsched verify says whether its files contradict each other"
+        hint = "cpsched verify checks its files"
         raise RunError(f"{run} cannot be shown ({reason:.200}); {hint}") from error
 
 
@@ -299,7 +299,7 @@ def forests(
         FigureFile.of(
             case, title, partial(draw_forest, points, titles, base, narrow=is_narrow), own_forms,
             caption="Green: significantly lower. Orange: significantly higher. Grey: not"
-            " significant.", alt=alt,
+            " significant. Lines: 95 % intervals.", alt=alt,
         )
         for title, own_forms, is_narrow in (
             ("leading metrics as ratios to the baseline", forms, False),
@@ -311,19 +311,19 @@ def forests(
 def _changes(
     table: ResultsTable, case: Case, run: RunKey, forms: Collection[str]
 ) -> dict[str, Any]:
-    """Return how waits of groups of jobs change in a run, as a figure and a table, worst first."""
+    """Return the changes of waits by group of jobs, as a figure and a table, worst first."""
     view = views.group_changes(table, run)
     # Each row has the mean wait of a group as a row of the results table.
     shown = [cell for _, _, cell, *_ in view.rows if isinstance(cell, Result)]
     title = f"change of waits under {table.name(run)}"
     caption = (
         f"Change of the mean wait of each group of jobs against {base_name(table, run)}, with 95 %"
-        " intervals where there are any. Grey: not significant. Of many groups those with the"
-        " largest total change are shown."
+        " intervals where available. Grey: not significant. Of many groups, those with the largest"
+        " total change are shown."
     )
     worst = max(shown, key=lambda row: row.difference or 0, default=None)
     alt = "" if worst is None else (
-        f"{title}: from {title_of(worst.group)} with {wait_change(worst)} down."
+        f"{title}. Largest increase: {title_of(worst.group)} {wait_change(worst)}."
     )  # fmt: skip
     draw = partial(draw_changes, shown)
     figure = [FigureFile.of(case.name, title, draw, forms, caption=caption, alt=alt)]
@@ -349,7 +349,7 @@ def _over_time(
     if not queued:
         return
     window = busy_window(run.schedule)
-    caption = f"Means over {duration(bins(window))}." if window else ""
+    caption = f"Means over {duration(bins(window))} each." if window else ""
     highest = ", ".join(
         f"{of.look.name} {of.queue_over_time.values.max():,.0f}"  # type: ignore[union-attr]
         for of in queued
@@ -392,20 +392,20 @@ def _of_jobs(case: Case, runs: Sequence[RunData], forms: Collection[str]) -> Ite
         largest = ", ".join(f"{run.look.name} {in_words(curve(run).values[-1])}" for run in shown)
         yield FigureFile.of(
             case.name, title, draw, forms,
-            caption=f"The largest {label} of the jobs up to each percentile.{rest}",
+            caption=f"Largest {label} among the jobs up to each percentile.{rest}",
             alt=f"{title.capitalize()} by percentile. Largest: {largest}.",
         )  # fmt: skip
     if any(len(run.by_size.cores) > 1 for run in shown):
         largest = ", ".join(f"{run.look.name} {duration(run.by_size.wait[-1])}" for run in shown)
         yield FigureFile.of(
             case.name, "wait by job size", partial(draw_by_size, shown), forms,
-            caption=f"Mean waits by the cores of a job, in classes of doubling size.{rest}",
+            caption=f"Mean wait by cores of a job, in size classes that double.{rest}",
             alt=f"Mean wait by cores of a job. Of the largest jobs: {largest}.",
         )  # fmt: skip
 
 
 def _of_day(run: SavedRun, day: Window) -> str:
-    """Return what a chart of nodes shows, in a sentence."""
+    """Return the description of a chart of nodes."""
     segments = run.schedule.segments
     inside = (segments.start < day.end) & (segments.end > day.start)
     jobs = counted(len(set(segments.job[inside].tolist())), "job")
@@ -417,11 +417,11 @@ def _system(run: SavedRun) -> list[tuple[str, str]]:
     system = run.schedule.system
     kinds = zip(system.resources, system.total.tolist(), strict=True)
     nodes = "one pool" if system.num_nodes == 1 else f"{system.num_nodes:,}"
-    overrun = {"kill": "jobs end", "extend": "jobs run on"}
+    overrun = {"kill": "jobs are killed", "extend": "jobs run on"}
     return [
         ("system", system.title or system.name),
         ("nodes", nodes),
-        *((kind, amount(kind, total).removesuffix(f" {kind}")) for kind, total in kinds),
+        *((kind, memory(total) if kind == "mem" else f"{total:,}") for kind, total in kinds),
         ("queues", ", ".join(system.queues) or "one, unnamed"),
         ("at the requested time", overrun.get(run.schedule.overrun, run.schedule.overrun)),
     ]
@@ -453,7 +453,7 @@ def _remarks(table: ResultsTable, case: Case, run: SavedRun) -> Iterator[str]:
         yield _sentence(note)
     if assumed := run.summary["counts"].get("requested_time_assumed"):
         number = counted(assumed, "job")
-        yield f"{number} had no requested time; the default was assumed."
+        yield f"{number} had no requested time. The default was assumed."
     if mixed := mixed_allocators(
         (of.dispatcher, of.dispatcher_spec, of.allocator) for of in results
     ):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -41,21 +42,23 @@ if TYPE_CHECKING:
 _RECTANGLES, _OF_ONE = 36_000, 12_000
 _OF_CASE, _SCHEDULES = 6, 12
 _TEMPLATE = "report.html.j2"
+#: The space of ``95 %``.
+_PERCENT = re.compile(r"(?<=\d) %")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """
-    What was made.
+    The files of a report.
 
     Attributes
     ----------
     page
         The HTML file.
     figures, tables
-        Files.
+        Their files.
     runs
-        How many runs it is of.
+        The number of runs in it.
     """
 
     page: Path
@@ -208,12 +211,12 @@ def _read(folder: str | Path, baseline: str | None) -> tuple[ResultsTable, list[
 def _common(
     table: ResultsTable, contents: list[dict[str, Any]], forms: Collection[str] = ("svg",)
 ) -> dict[str, Any]:
-    """Return what both pages need."""
+    """Return the content of both pages."""
     study, entries = table.study, across_logs(table)
     # A what-if without a title of its own is named after its log.
     labels = {run.workload for run in study.runs} if study.by_group else set()
     return {
-        "title": f"What if? {study.title}" if study.title in labels else study.title,
+        "title": f"What-if study of {study.title}" if study.title in labels else study.title,
         "question": study.question,
         "size": _size(table),
         "cases": contents,
@@ -252,9 +255,15 @@ def _render(**content: Any) -> bytes:
         name: (templates / f"report.{name}").read_text(encoding="utf-8") for name in ("css", "js")
     }
     made.filters |= {"inline": inline, "headline": lambda text: text[:1].upper() + text[1:]}
-    # Templates and figures are our own; every other text may come from a log.
-    made.finalize = lambda value: visible(value) if type(value) is str else value
+    # Templates and figures are our own. Every other text may come from a log.
+    # Code to copy, escaped with |e, keeps its spaces.
+    made.finalize = lambda value: _unbroken(visible(value)) if type(value) is str else value
     return made.get_template(_TEMPLATE).render(content).encode()
+
+
+def _unbroken(text: str) -> str:
+    """Return text without line breaks between a number and its percent sign."""
+    return _PERCENT.sub("\N{NO-BREAK SPACE}%", text)
 
 
 def _size(table: ResultsTable) -> str:

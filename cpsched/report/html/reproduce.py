@@ -101,7 +101,7 @@ def model_note(about: Mapping[str, Any]) -> str | None:
 
 
 def _on_axis(workloads: Iterable[Mapping[str, Any]], name: str) -> dict[str, str]:
-    """Return what workloads differ in, specifications by label."""
+    """Return the differences between workloads, specifications by label."""
     values = (workload.get(name) for workload in workloads)
     return {value["label"]: value["spec"] for value in values if value is not None}
 

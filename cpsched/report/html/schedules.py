@@ -267,7 +267,7 @@ def shown_window(schedule: Schedule, budget: int) -> Window | None:
 
 
 def shown_schedule(name: str, schedule: Schedule, window: Window) -> ShownSchedule:
-    """Return what the page shows of a schedule within a window."""
+    """Return the part of a schedule that the page shows, within a window."""
     rows = Rows.of(schedule)
     boxes = place(schedule, rows, np.flatnonzero(_inside(schedule.segments, window)))
     schedule.let_go()
@@ -347,7 +347,7 @@ def _columns(schedule: Schedule, boxes: Rectangles, epoch: int | None) -> dict[s
 
 
 def _only(schedule: Schedule, chosen: IntArray) -> Schedule:
-    """Return what a schedule says of where and when some jobs, in order, ran; no outcomes."""
+    """Return the nodes and times of some jobs of a schedule, in order, without outcomes."""
     rows = np.flatnonzero(np.isin(schedule.segments.job, chosen))
     own = schedule.segments.take(rows)
     return replace(

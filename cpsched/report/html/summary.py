@@ -1,4 +1,4 @@
-"""What the one-page summary of a study says: gain, loss, confidence, and what is not modelled."""
+"""The sentences of the one-page summary: gain, loss, confidence, and unmodelled settings."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ def _line(table: ResultsTable, run: RunKey, word: str, sign: int) -> str:
     change = change_of(table, run)
     lost = change.losses if change is not None and sign > 0 else ()
     listed = ", ".join([*parts, *lost])
-    return f"Wait {word} under {table.name(run)}: {listed or 'no group of jobs significantly'}."
+    return f"Wait {word} under {table.name(run)}: {listed or 'no significant group of jobs'}."
 
 
 def assumptions(table: ResultsTable, case: Case, run: SavedRun) -> Iterator[str]:
-    """Yield what is assumed of a log and its site, without what is left out of the log."""
+    """Yield the assumptions about a log and its site."""
     yield (
-        "Users submit the same jobs at the same times, however long they wait; jobs run as long as"
+        "Users submit the same jobs at the same times, however long they wait. Jobs run as long as"
         " the log says."
     )
     schedule: Any = SimpleNamespace(workload=run.schedule.workload, system=run.schedule.system)
@@ -70,5 +70,5 @@ def assumptions(table: ResultsTable, case: Case, run: SavedRun) -> Iterator[str]
             try:
                 remarks |= dict.fromkeys(assumed_of(schedule, specification))
             except CpschedError as error:
-                remarks[f"What the policy does not model is unknown: {error}."] = None
+                remarks[f"The unmodelled settings of the policy are unknown: {error}."] = None
     yield from map(near, remarks)

@@ -170,14 +170,14 @@ def _is_wide(job: AccountedJob) -> bool:
 
 
 def _add_unread_files(files: Files, gaps: list[Gap], notes: list[str]) -> None:
-    """Name the files beside slurm.conf that say what a scheduler minds and that are not read."""
+    """Name the files next to slurm.conf that affect scheduling and are not read."""
     folder = files.conf.parent if files.conf else None
     if folder is None:
         return
     if (folder / "resources.yaml").is_file():
         gaps.append(Gap("resources.yaml", "no hierarchical resources: the file is not read"))
     if (folder / "gres.conf").is_file():
-        notes.append("gres.conf is not read: what Gres= of slurm.conf says counts")
+        notes.append("gres.conf is ignored (Gres= of slurm.conf counts)")
 
 
 #: Values of TopologyPlugin that need no file, and those of which a file is read.
@@ -190,7 +190,7 @@ def _topology(conf: Conf, files: Files, gaps: list[Gap]) -> Path | None:
     if files.topology:
         if files.topology.suffix.lower() in (".yaml", ".yml"):
             raise ConfigError(
-                "topology.yaml is not read; give the same topology as a topology.conf",
+                "topology.yaml is ignored. Give the same topology as a topology.conf.",
                 where=files.topology,
             )
         return files.topology
@@ -222,7 +222,7 @@ def _laid_out(path: Path, cluster: SiteNodes, gaps: list[Gap], notes: list[str])
         gaps.append(
             Gap(
                 f"{path.name}: {name}",
-                "each like a switch of its own, which jobs may span",
+                "each is a switch of its own, and jobs may span them",
                 _is_wide,
             )
         )
@@ -230,13 +230,13 @@ def _laid_out(path: Path, cluster: SiteNodes, gaps: list[Gap], notes: list[str])
     if len(layout.roots) > 1 and optional:
         # Slurm minds switches only for jobs that ask for it: the others may span all.
         title = "above-all"
-        text = f"{text.rstrip()}\n# TopoOptional: jobs may span trees that do not meet.\n"
+        text = f"{text.rstrip()}\n# TopoOptional: jobs may span separate trees.\n"
         text += f"SwitchName={title} Switches={','.join(layout.roots)}\n"
-        notes.append(f"{path.name}: trees that do not meet may be spanned (TopoOptional)")
+        notes.append(f"{path.name}: jobs may span separate trees (TopoOptional)")
     elif len(layout.roots) > 1:
         notes.append(
-            f"{path.name}: the trees of {brief(', '.join(layout.roots))} do not meet: no job has"
-            " nodes of two"
+            f"{path.name}: the trees of {brief(', '.join(layout.roots))} are separate, and no job"
+            " has nodes of two"
         )
         if layout.flattened:
             gaps.append(Gap(f"{path.name}: switches inside trees", "each tree is one switch"))
@@ -249,7 +249,7 @@ def _policy(conf: Conf, files: Files, notes: list[str]) -> ImportedPolicy:
     if not is_tree and len({assoc.account for assoc in associations}) > 2:
         notes.append(
             "accounts: all are placed below the root, because the table has neither ParentName nor"
-            " indentation; use sacctmgr -P show assoc tree, or format=...,ParentName"
+            " indentation. Use sacctmgr -P show assoc tree, or format=...,ParentName"
         )
     if files.sshare:
         associations = with_usage(associations, files.sshare)

@@ -195,7 +195,7 @@ def of_site(cluster: SiteNodes, imported: ImportedPolicy) -> list[Gap]:
     gaps = [*_of_parameters(conf, imported), *_of_partitions(conf), *_of_nodes(cluster)]
     gaps += [*_of_lines(conf), *_of_reservations(conf)]
     if imported.undescribed:
-        instead = "without limits and priority: they are named, but not described (--qos)"
+        instead = "without limits and priority (named, but not described: --qos)"
         gaps.append(Gap(f"QOS {few(imported.undescribed)}", instead))
     return gaps
 

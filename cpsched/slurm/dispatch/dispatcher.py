@@ -31,27 +31,25 @@ if TYPE_CHECKING:
 
 class Slurm(Preemption):
     """
-    Slurm's main scheduler, its backfill plug-in and its preemption, under a policy.
+    Slurm's main scheduler, backfill plug-in and preemption under a Slurm policy.
 
     Parameters
     ----------
     policy
-        A policy file, or a :class:`~cpsched.slurm.dispatch.policy.SlurmPolicy`; by default
-        Slurm's defaults.
+        A policy file, or a :class:`~cpsched.slurm.dispatch.policy.SlurmPolicy`. By default the
+        defaults of Slurm.
     topology
-        Which nodes a job gets, see :class:`~cpsched.slurm.dispatch.plain.SlurmBackfill`.
+        Selection of nodes, see :class:`~cpsched.slurm.dispatch.plain.SlurmBackfill`.
     lag
-        Seconds from an event to the main pass that it brings about.
+        Seconds from an event to the main pass that it triggers.
     **parameters
-        Parameters of ``slurm.conf`` by name, which go before those of the policy.
+        Parameters of ``slurm.conf`` by name. They replace those of the policy.
     """
 
     name = "slurm"
     family = "Slurm"
-    good_for = "what your own Slurm would do, under its policy"
-    goes_wrong_when = (
-        "time limits are uninformative, or jobs that share nodes have to wait for whole ones"
-    )
+    good_for = "a simulation of your own Slurm under its policy"
+    goes_wrong_when = "time limits are uninformative, or jobs that share nodes wait for whole nodes"
 
     def __init__(
         self,

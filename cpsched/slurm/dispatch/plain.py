@@ -69,28 +69,27 @@ class SlurmBackfill(LearningDispatcher):
     Parameters
     ----------
     order
-        ``basic`` (first come, first served), ``multifactor``, or any other priority.
+        ``basic`` (first come, first served), ``multifactor``, or any other order.
     topology
-        How nodes are chosen. ``line``: the run of consecutive nodes that fits best, or the largest
-        run first if none is enough. ``tree``: the same among the leaf switches under the lowest
-        switch that can hold it.
+        Selection of nodes. ``line``: the contiguous node range that fits best, or the largest range
+        first if none is large enough. ``tree``: the same among the leaf switches under the lowest
+        switch with enough free nodes.
     reserve
-        What a reservation blocks: whole ``nodes``, as in Slurm, or only the ``amounts`` that the
-        job will take.
+        The resources that a reservation blocks: whole ``nodes``, as in Slurm, or only the
+        ``amounts`` of the job.
     depth
-        How many waiting jobs the backfill pass considers (``bf_max_job_test``).
+        Number of waiting jobs that the backfill pass considers (``bf_max_job_test``).
     window
-        A job that could start only after this many seconds from now gets no reservation
-        (``bf_window``, there in minutes).
+        Seconds ahead within which jobs get reservations (``bf_window``, which is in minutes).
     backfill_interval
-        Seconds between backfill passes, which are at multiples of it (``bf_interval``); 0: one
+        Seconds between backfill passes, which are at multiples of it (``bf_interval``). 0: a pass
         at every decision.
     """
 
     name = "slurm-backfill"
     family = "Slurm"
-    good_for = "what Slurm does, as the papers' baseline"
-    goes_wrong_when = "jobs share nodes, which it reserves whole, or wide jobs have to wait a day"
+    good_for = "Slurm's rules, as the baseline of the papers"
+    goes_wrong_when = "jobs share nodes (it reserves whole nodes), or wide jobs wait a day"
 
     def __init__(
         self,

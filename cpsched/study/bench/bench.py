@@ -277,10 +277,12 @@ def notes(description: Mapping[str, Any]) -> list[str]:
     logs = description["logs"]
     lines = [f"Logs: {', '.join(log['name'] for log in logs)}."]
     if description["seeds"] == QUICK:
-        lines.insert(0, "Two repetitions only: to try an entry, not to compare with other benches.")
+        lines.insert(
+            0, "Two repetitions only: a quick test of an entry, not comparable with other benches."
+        )
     if description["missing"]:
         names = ", ".join(description["missing"])
-        lines.append(f"Not at hand, and left out: {names} (cpsched bench says where they are).")
+        lines.append(f"Not available and excluded: {names} (cpsched bench lists their sources).")
     tuned = [log["name"] for log in logs if log["tuned"]]
     if tuned:
         lines.append(

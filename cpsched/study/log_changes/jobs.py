@@ -30,18 +30,18 @@ _MOMENTS = ("begin", "cancel", "deadline")
 
 class ScaleLoad(ChangeOfLog):
     """
-    More jobs, or fewer.
+    Raise or lower the number of jobs.
 
     Parameters
     ----------
     factor
         Multiple of the number of jobs.
     how
-        ``copies``: randomly drawn jobs are submitted a second time, on another day of the same
-        kind, which keeps the daily and weekly pattern; with a factor below 1 some are left out.
-        ``times``: all jobs, with submits closer together by the factor.
+        ``copies``: randomly sampled jobs are submitted a second time, on another day of the same
+        type, which keeps the daily and weekly pattern. With a factor below 1 some jobs are removed.
+        ``times``: all jobs stay, and the times between submits are divided by the factor.
     seed
-        Of the draw.
+        Seed of the sampling.
     """
 
     name: ClassVar[str] = "scale-load"
@@ -84,14 +84,15 @@ class ScaleLoad(ChangeOfLog):
 
 class CapRequest(ChangeOfLog):
     """
-    Shorter requested times.
+    Limit requested times.
 
     Parameters
     ----------
     time
-        No job asks for more than this: ``H:MM:SS`` or ``D-HH:MM:SS``.
+        Largest requested time of a job: ``H:MM:SS`` or ``D-HH:MM:SS``.
     factor
-        No job asks for more than this multiple of its runtime: users with better estimates.
+        Largest requested time as a multiple of the job's runtime. For example 2: users with better
+        estimates.
     """
 
     name: ClassVar[str] = "cap-request"
@@ -171,7 +172,7 @@ class _JobFilter(ChangeOfLog):
 
 
 class Drop(_JobFilter):
-    """Leave out some jobs."""
+    """Remove some jobs from the log."""
 
     name: ClassVar[str] = "drop"
 
@@ -181,7 +182,7 @@ class Drop(_JobFilter):
 
 
 class Keep(_JobFilter):
-    """Keep only some jobs."""
+    """Keep only some jobs of the log."""
 
     name: ClassVar[str] = "keep"
 

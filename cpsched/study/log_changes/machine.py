@@ -33,16 +33,17 @@ _NUMBERED = re.compile(r"(.*?)(\d+)(\D*)")
 
 class AddNodes(Change):
     """
-    Add nodes to a group, each like the group's last one, after all others in the order of nodes.
+    Add nodes to a group, each like the last node of the group.
 
-    In a tree or with blocks, they get their own switch or block.
+    They come after all others in the order of nodes. In a tree or with blocks, they have a switch
+    or block of their own.
 
     Parameters
     ----------
     group
-        Which.
+        Name of the node group.
     count
-        How many.
+        Number of nodes to add.
     """
 
     name: ClassVar[str] = "add-nodes"
@@ -65,14 +66,14 @@ class AddNodes(Change):
 
 class RemoveNodes(Change):
     """
-    Remove nodes: some by name, or the last ones of a group.
+    Remove nodes by name, or the last nodes of a group.
 
     Parameters
     ----------
     nodes
-        Their names, as Slurm lists hosts: ``n[01-04],m1``.
+        Names of the nodes, as Slurm lists hosts: ``n[01-04],m1``.
     group, count
-        Instead: how many of which group.
+        Instead of names: the group, and the number of nodes to remove from its end.
     """
 
     name: ClassVar[str] = "remove-nodes"
@@ -119,15 +120,15 @@ class MaxTime(Change):
     """
     Change the time limit of a queue.
 
-    Jobs that are only in this queue and ask for more get the limit as requested time, and are
+    Jobs that are only in this queue and ask for more get the limit as requested time. They are
     killed there if they run longer.
 
     Parameters
     ----------
     queue
-        Which.
+        Name of the queue.
     time
-        ``H:MM:SS`` or ``D-HH:MM:SS``.
+        The limit, ``H:MM:SS`` or ``D-HH:MM:SS``.
     """
 
     name: ClassVar[str] = "max-time"
@@ -168,16 +169,16 @@ class MaxTime(Change):
 
 class Outage(Change):
     """
-    Some nodes are down for a while.
+    Add an outage of some nodes.
 
     Parameters
     ----------
     nodes
-        Their names, as Slurm lists hosts: ``n[01-04],m1``; ``all`` for every node.
+        Names of the nodes, as Slurm lists hosts: ``n[01-04],m1``. ``all`` for every node.
     start, end
         Seconds of the log's clock, ``[start, end)``.
     known
-        The second from which on the outage is known; None: not before it starts.
+        The second from which the outage is known. None: not before it begins.
     """
 
     name: ClassVar[str] = "outage"

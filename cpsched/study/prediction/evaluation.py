@@ -102,27 +102,27 @@ def evaluate(
     progress: Callable[[int], None] | None = None,
 ) -> Evaluation:
     """
-    Let a predictor answer for every job of a log, in the log's order, and score the answers.
+    Predict every job of a log in the order of the log, and score the predictions.
 
     Parameters
     ----------
     fitted
-        The jobs; those that were rejected are left out.
+        The jobs. Rejected jobs are left out.
     starts
-        When they started, see :func:`cpsched.study.prediction.replay.starts_of`.
+        Their starts, see :func:`cpsched.study.prediction.replay.starts_of`.
     predictor
         A specification like ``user-history:prefix=4``, or an object.
     seed
-        Given to the predictor.
+        Seed of the predictor.
     warmup
-        Share of the jobs that is not scored, the first by submit; in ``[0, 1)``.
+        Share of the jobs that is not scored, the first by submit, in ``[0, 1)``.
     progress
-        Told the number of jobs submitted so far, now and then.
+        Called from time to time with the number of jobs submitted so far.
 
     Raises
     ------
     ConfigError
-        If the predictor or an option of it is unknown, or ``warmup`` impossible.
+        If the predictor or an option of it is unknown, or ``warmup`` is impossible.
     """
     if not 0 <= warmup < 1:
         raise ConfigError(f"warmup is {warmup}, must be at least 0 and below 1")
@@ -136,7 +136,7 @@ def evaluate(
 
 
 def _scored(replay: PredictorReplay, spec: str, warmup: float) -> Evaluation:
-    """Return how good the answers of a replay were."""
+    """Return the scores of the predictions of a replay."""
     arrivals, predictor = replay.arrivals, replay.predictor
     rows, runtime, requested = arrivals.workload_row, arrivals.runtime, arrivals.requested_time
     ranking, plan, bound = (np.ascontiguousarray(column) for column in replay.answers.T)

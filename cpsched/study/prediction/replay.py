@@ -84,20 +84,20 @@ def starts_of(
     fitted: Fitted, dispatcher: str | None = None, observers: Sequence[Observer] = ()
 ) -> JobStarts:
     """
-    Return the starts the log recorded, or those of a simulation.
+    Return the starts of jobs, recorded in the log or simulated.
 
     Parameters
     ----------
     dispatcher
-        Simulate with this one. Where None: as recorded, and if the log knows no start at all,
-        with ``easy``. A job whose start alone is unknown is taken to start when submitted.
+        Dispatcher of a simulation. None: the recorded starts, or those of ``easy`` if the log has
+        no start at all. A job without a recorded start is assumed to start at its submit.
     observers
-        Told about everything that happens in the simulation.
+        Observers of the simulation.
 
     Raises
     ------
     ConfigError
-        If the dispatcher is none.
+        If there is no such dispatcher.
     DispatchError
         If it breaks an invariant.
     """

@@ -70,12 +70,12 @@ def train(
     progress: Callable[[int], None] | None = None,
 ) -> Training:
     """
-    Show a log to a predictor, and fit its model to the end of it.
+    Train a predictor on a log, with its model fitted at the end of the log.
 
     Raises
     ------
     ConfigError
-        If the predictor is none that learns, or the log is too short for a model.
+        If the predictor does not learn, or the log is too short for a model.
     """
     predictor = learner(spec)
     evaluation = evaluate(fitted, starts, predictor, seed=seed, progress=progress)
@@ -91,7 +91,7 @@ def train(
 
 
 def save(path: str | Path, training: Training, fitted: Fitted, spec: str) -> None:
-    """Write a trained predictor to a file, with what it was trained on."""
+    """Write a trained predictor to a file, with the provenance of its training."""
     workload, rows = fitted.workload, training.evaluation.rows
     training.predictor.drop_unfinished()
     trained = {

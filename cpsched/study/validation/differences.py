@@ -82,21 +82,21 @@ def _difference(
         for what, column in (("user", workload.user), ("queue", workload.queue))
         if column.codes[row] >= 0
     ]
-    units = counted(int(workload.units[row]), "unit")
+    tasks = counted(int(workload.units[row]), "task")
     did = f"waited until {clock(recorded, workload.epoch)}" if earlier else "started"
     return StartDifference(
-        title=f"job {job} ({', '.join([*whose, units])}): {duration(abs(simulated - recorded))}"
+        title=f"Job {job} ({', '.join([*whose, tasks])}): {duration(abs(simulated - recorded))}"
         f" {'earlier' if earlier else 'later'} in the simulation",
         simulated=explain(job, moment),
         recorded=(
-            f"it {did}{f' (Slurm: {reason})' if reason else ''}:"
+            f"job {job} {did}{f' (Slurm: {reason})' if reason else ''}."
             f" {_in_record(schedule, row, moment)}"
         ),
     )
 
 
 def _in_record(schedule: Schedule, row: int, moment: int) -> str:
-    """Say what the record shows of a second at which a job started in one of the two."""
+    """Return the recorded state at a second at which a job started in one of the schedules."""
     workload = schedule.workload
     start = workload.recorded_start
     known = start != MISSING
@@ -111,13 +111,13 @@ def _in_record(schedule: Schedule, row: int, moment: int) -> str:
         if kind.partition(":")[0] in _PLURAL
     ]
     return (
-        f"at {clock(moment, workload.epoch)} {', '.join(allocated)} were in use by recorded jobs,"
-        f" {counted(int(waits.sum()), 'other job')} waited, {before:,} of them submitted before it"
+        f"At {clock(moment, workload.epoch)} recorded jobs used {', '.join(allocated)}."
+        f" {counted(int(waits.sum()), 'other job')} waited, {before:,} of them submitted earlier."
     )
 
 
 def _allocated(workload: Workload, at: int) -> IntArray:
-    """Return what jobs hold of a resource, on as few nodes as they may have."""
+    """Return the amount of a resource that each job has, on as few nodes as it may have."""
     on_nodes = workload.nodes_min * workload.per_node[:, at]
     allocated: IntArray = workload.units * workload.request[:, at] + on_nodes
     return allocated

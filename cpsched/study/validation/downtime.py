@@ -47,8 +47,8 @@ def downtime_sentence(intervals: Sequence[tuple[int, int]]) -> str:
     """Return a sentence about the intervals; there is one at least."""
     total = sum(end - start for start, end in intervals)
     return (
-        f"No recorded job ran though some waited in {counted(len(intervals), 'interval')} of an"
-        f" hour or more, {duration(total)} in all: was the cluster down?"
+        f"The cluster was probably down in {counted(len(intervals), 'interval')} of an hour or"
+        f" more, {duration(total)} in all: jobs waited and no recorded job ran."
     )
 
 

@@ -1,4 +1,4 @@
-"""The files of a check: figures as JSON, every job as CSV."""
+"""The files of a validation: metrics as JSON, every job as CSV."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def write_files(result: ValidationResult, folder: Path) -> list[Path]:
     """
     Write ``validation.json`` and ``validation-jobs.csv``; both or none.
 
-    If the machine was probably down, also ``validation-outages.csv``.
+    If the cluster was probably down, also ``validation-outages.csv``.
     """
     down = downtimes(result.schedule)
     table = csv_table(outage_table(result.schedule, down)).encode()
@@ -69,14 +69,14 @@ _KINDS, _OFF = ("reason", "queue", "GPU", "account", "size"), 1.5
 _MOST_WARNED = 4
 #: What it means for what-ifs; the first {} is the smallest difference that says something.
 _ON_WHAT_IFS = {
-    "good": "What-ifs: differences in mean wait larger than {} say something about this cluster;"
-    " smaller ones are within what the model gets wrong.",
-    "moderate": "What-ifs: take directions and large differences (more than {1} in mean wait), not"
-    " numbers.",
-    "poor": "What-ifs: do not trust them yet. Check next, the most frequent causes first:"
-    " nodes that were down (--outages), what cpsched slurm import lists as not modelled,"
-    " the empty cluster at the beginning (a later --measure-from), parameters that have changed"
-    " since, a longer log; the jobs that differ most show where it begins.",
+    "good": "What-ifs: differences in mean wait above {} are meaningful for this cluster. Smaller"
+    " ones are within the error of the model.",
+    "moderate": "What-ifs: interpret results as trends only. Differences in mean wait below {1} are"
+    " not meaningful.",
+    "poor": "What-ifs: do not use them yet. Check the most frequent causes first: nodes that were"
+    " down (--outages), settings that cpsched slurm import lists as not modelled, the empty cluster"
+    " at the beginning (a later --measure-from), parameters that have changed since, a log that is"
+    " too short. The jobs that differ most show where the differences begin.",
 }
 
 
@@ -92,23 +92,25 @@ def statement(validation: Validation, repeats: Sequence[WaitErrors] = ()) -> Ite
     errors = validation.overall
     grade = errors.grade
     yield (
-        f"Agreement with recorded waits: {grade}. Mean wait simulated {duration(errors.simulated)},"
-        f" recorded {duration(errors.recorded)} ({_share(errors)})."
+        f"Agreement with recorded waits: {grade}. Mean wait: simulated"
+        f" {duration(errors.simulated)}, recorded {duration(errors.recorded)} ({_share(errors)})."
     )
     if errors.missing:
         yield (
-            f"{counted(errors.missing, 'job')} that ran as recorded can never start in the"
-            " simulation; shares of jobs count them."
+            f"{counted(errors.missing, 'job')} with a recorded start can never start in the"
+            " simulation. Shares of jobs include them."
         )
     yield _meaning(errors)
     if repeats:
         yield _repeated([errors, *repeats])
     minute, ten, hour = errors.within
     yield (
-        f"{percent(minute)} of the jobs start within a minute of their recorded start,"
-        f" {percent(ten)} within ten and {percent(hour)} within an hour; half are off by"
-        f" {duration(errors.median_error)} at most, a tenth by {duration(errors.p90_error)} or"
-        " more."
+        f"Start within 1 min of the recorded start: {percent(minute)} of the jobs. Within 10 min:"
+        f" {percent(ten)}. Within 1 h: {percent(hour)}."
+    )
+    yield (
+        f"Error of a start: median {duration(errors.median_error)}, 90th percentile"
+        f" {duration(errors.p90_error)}."
     )
     if errors.rank is not None:
         yield f"Order of jobs by wait: rank correlation {errors.rank:.2f}."
@@ -121,26 +123,26 @@ def statement(validation: Validation, repeats: Sequence[WaitErrors] = ()) -> Ite
 
 
 def _meaning(errors: WaitErrors) -> str:
-    """Say what a wait is, and which part of it no scheduler can change."""
+    """Return the definition of a wait, and the part of it that no dispatcher can change."""
     if errors.held < 1:
         return f"Waits are {WAIT_MEANING}."
     return (
         f"Waits are {WAIT_MEANING}. On average {duration(errors.held)} of them pass before a job"
-        " may start (begin time, dependency, hold). The verdict and its percentage leave that out."
+        " may start (begin time, dependency, hold). The grade and the percentage exclude this time."
     )
 
 
 def _repeated(runs: Sequence[WaitErrors]) -> str:
-    """Say how far chance goes: what runs with submits a few seconds later come to."""
+    """Return the variation by chance: results of runs with submits moved by seconds."""
     means = sorted(run.simulated for run in runs)
     words = Counter(run.grade for run in runs)
     sentence = (
-        f"Chance: over {len(runs)} simulations, with submits moved by seconds, the mean wait is"
-        f" {duration(means[0])} to {duration(means[-1])}"
+        f"Variation by chance: in {len(runs)} simulations with submits moved by seconds, the mean"
+        f" wait is {duration(means[0])} to {duration(means[-1])}"
     )
     if len(words) > 1:
         each = ", ".join(f"{word} in {number}" for word, number in words.items())
-        sentence += f". The verdict depends on these seconds: {each}"
+        sentence += f". The grade varies: {each}"
     return f"{sentence}."
 
 
@@ -152,7 +154,7 @@ def _share(errors: WaitErrors) -> str:
 
 
 def _warnings(validation: Validation) -> Iterator[str]:
-    """Name groups whose waits are much less well reproduced than those of all jobs."""
+    """Yield a warning for each group whose waits agree much worse than those of all jobs."""
     overall_error = max(
         abs(validation.overall.bias),
         0.05 * (validation.overall.recorded - validation.overall.held),
@@ -170,8 +172,9 @@ def _warnings(validation: Validation) -> Iterator[str]:
             "reason": f"Jobs that waited in Slurm for {name}",
         }.get(kind, f"Jobs of {kind} {name}")
         yield (
-            f"{what}: {duration(errors.recorded)} as recorded, {duration(errors.simulated)} in"
-            " the simulation; a what-if says nothing about these."
+            f"{what}: poor agreement, mean wait simulated {duration(errors.simulated)}, recorded"
+            f" {duration(errors.recorded)}. What-ifs do not hold for them."
         )
     if len(off) > _MOST_WARNED:
-        yield f"So are {counted(len(off) - _MOST_WARNED, 'more group')} (validation.json)."
+        more = counted(len(off) - _MOST_WARNED, "more group")
+        yield f"Poor agreement also for {more}, see validation.json."

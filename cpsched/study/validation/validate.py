@@ -43,18 +43,18 @@ class Explain(Protocol):
 @dataclass(frozen=True, kw_only=True)
 class ValidationResult:
     """
-    What came of a check.
+    Result of a validation.
 
     Attributes
     ----------
     schedule, summary
-        Of the run that is compared, and all its numbers.
+        Schedule and metrics of the compared run.
     validation
-        How closely it reproduces the log.
+        Agreement with the recorded waits.
     lag
         Seconds from a decision to a start, part of every simulated start.
     repeats
-        The same with submits moved by some seconds: how far chance goes.
+        The same of runs with submits moved by some seconds.
     differences
         The jobs that differ most.
     """

@@ -35,28 +35,28 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Fitted:
     """
-    A workload on a system; J jobs, N nodes, C classes.
+    A workload mapped onto a system: J jobs, N nodes, C classes.
 
     Attributes
     ----------
     workload
-        Every job of the log, layout ``units``, its resource kinds those of the system in the
-        same order, ``queue`` the system's queues, ``requested_time`` known for every job.
+        Every job of the log, with layout ``units``, the resource types and queues of the system,
+        and a ``requested_time`` for every job.
     system
-        The system as given; for a log that only counts processors on a ``pool``, with each node
-        group merged into one node.
+        The system as given. For a log that only counts processors on a ``pool``, each node group is
+        one node.
     eligible_class
-        Which row of ``eligible`` holds for each job, int64, shape ``(J,)``.
+        Row of ``eligible`` for each job, int64, shape ``(J,)``.
     eligible
-        The nodes that jobs of each class may use, shape ``(C, N)``; classes are distinct and in
-        order of first appearance.
+        Nodes that jobs of each class may use, shape ``(C, N)``. Classes are distinct and in order
+        of first appearance.
     rejected
-        Row and reason of every job that can never run here, in row order. These jobs are in
-        ``workload`` all the same.
+        Row and reason of every job that can never run on the system, in row order. These jobs stay
+        in ``workload``.
     enforce_time_limits
         Whether jobs that ask for more time than their queue allows are among these.
     restarts, malleable
-        What was said of jobs that may be restarted, and of those that may change size.
+        Settings for jobs that may be restarted, and for jobs that may change size.
     """
 
     workload: Workload
@@ -78,40 +78,41 @@ def fit(
     malleable: str = NONE,
 ) -> Fitted:
     """
-    Return a workload's jobs as requests on a system.
+    Map the jobs of a workload onto a system.
 
     Parameters
     ----------
     workload
         As in the log.
     system
-        The machine; its ``log`` says how to interpret processors, memory, queues and constraints.
+        The system. Its ``log`` defines the interpretation of processors, memory, queues and
+        constraints.
     enforce_time_limits
         Whether a job that asks for more time than its queue allows is rejected.
     restarts
-        Which jobs may be restarted, see
-        :class:`~cpsched.systems.mapping.settings.RestartOptions`; ``none``: as in the log.
+        Jobs that may be restarted, see
+        :class:`~cpsched.systems.mapping.settings.RestartOptions`. ``none``: as in the log.
     malleable
-        Which jobs may change size, see
-        :class:`~cpsched.systems.mapping.settings.MalleableOptions`; ``none``: as in the log.
+        Jobs that may change size, see
+        :class:`~cpsched.systems.mapping.settings.MalleableOptions`. ``none``: as in the log.
 
     Returns
     -------
     Fitted
-        The jobs, the machine, which nodes each job may use, and which jobs never fit. A job is
-        rejected exactly if no placement on the empty machine satisfies its request, its node
-        bounds, its split and its contiguity, or the rules of its queue keep it out. Its first
-        reason is kept, in the order: queue rules, constraint, resource kinds, size, dependency (on
-        itself, directly or through others, or on a job that is rejected). A job that may change
-        size must fit at the size that its runtime is of, so that dispatchers that know no other
-        size can start it; the most units that it may have are what its eligible nodes hold.
+        The jobs, the system, the eligible nodes of each job, and the rejected jobs. A job is
+        rejected if no placement on the empty system meets its request, its node bounds, its split
+        and its contiguity, or if the rules of its queue exclude it. The first reason is recorded,
+        in the order: queue rules, constraint, resource types, size, dependency (on itself, directly
+        or through others, or on a rejected job). A job that may change size must fit at the size to
+        which its runtime refers, so that every dispatcher can start it. Its largest number of tasks
+        is bounded by its eligible nodes.
 
     Raises
     ------
     ConfigError
-        If the log only counts processors and the system does not say how to take them; if a job
-        names a queue the system does not have; if a job has no requested time and neither its queue
-        nor the system has a default; if whole nodes differ in cores.
+        If the log only counts processors and the system does not define their interpretation, if a
+        job names a queue that the system does not have, if a job has no requested time and neither
+        its queue nor the system has a default, or if whole nodes differ in cores.
     """
     if workload.layout == "processors" and system.log.processors is ProcessorMapping.POOL:
         system = pooled(system)

@@ -46,16 +46,16 @@ class _Options(Model):
 
 class RestartOptions(_Options):
     """
-    How a share of a log's jobs may be restarted.
+    Options of the share of a log's jobs that may be restarted.
 
     Attributes
     ----------
     share
-        Of the jobs, drawn at random and always the same ones of a log.
+        Share of the jobs, sampled at random, always the same jobs of a log.
     cost
-        Seconds that each start but the first takes longer.
+        Additional seconds of each start but the first.
     checkpoint
-        After every how many seconds a job saves what it has done; 0: never.
+        Seconds between the checkpoints of a job. 0: none.
     """
 
     share: _Fraction = 1.0
@@ -65,19 +65,19 @@ class RestartOptions(_Options):
 
 class MalleableOptions(_Options):
     """
-    How a share of a log's jobs may change size.
+    Options of the share of a log's jobs that may change size.
 
     Attributes
     ----------
     share
-        Of the jobs, drawn at random and always the same ones of a log; those of a smaller share
-        are among those of a larger one.
+        Share of the jobs, sampled at random, always the same jobs of a log. Those of a smaller
+        share are among those of a larger one.
     least, most
-        Fewest and most units, as multiples of the job's units; rounded up and down.
+        Fewest and most tasks as multiples of the job's tasks, rounded up and down.
     kind
-        The type of the jobs.
+        Type of the jobs.
     serial
-        Fraction of a job's work that its units cannot share.
+        Serial share of a job's work.
     cost
         Seconds without progress after each change of size.
     """

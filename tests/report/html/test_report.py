@@ -81,10 +81,10 @@ def test_a_study_has_all_its_parts(study, report):
     for part in (
         "which?",
         "<h2>Log few, system four cores</h2>",
-        "Jobs left out, and assumptions",
+        "Excluded jobs and assumptions",
         "numpy",
         "cpsched compare study.toml",
-        "Of 2 repetitions the first.",
+        "The first of 2 repetitions.",
     ):
         assert part in text
     assert sentence(text).startswith("EASY+ with W against FIFO with W: mean bounded slowdown -")

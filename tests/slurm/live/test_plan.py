@@ -70,5 +70,5 @@ def test_plan_on_the_command_line(private_slurm, cpsched, monkeypatch):
     assert (job["cores"], job["nodes"], job["starts_now_on"]) == (16, [1, 1], [])
     assert 200 < job["slurm_expects"] - plan["now"] <= 300
     code, out, _ = cpsched("slurm", "plan", "-d", "greedy", "--system", "eurora")
-    assert "greedy would start 0 of 1 waiting job now; 1 job run" in out
+    assert "greedy would start 0 of 1 waiting job now, with 1 running job." in out
     assert "PD JobHeldUser" in private_slurm.run("squeue", "-h", "-o", "%t %r")

@@ -148,9 +148,9 @@ def contents(folder):
 def test_what_is_in_a_set(small, bench, cpsched):
     code, out, err = bench()
     assert (code, err) == (0, "")
-    assert "Set v2: 4 of 4 logs at hand" in out
+    assert "Set v2: 4 of 4 logs available" in out
     code, out, _ = cpsched("bench")
-    assert "Set v2: 3 of 4 logs at hand" in out
+    assert "Set v2: 3 of 4 logs available" in out
     assert "https://example.org/archive" in out
     content = json.loads(bench("--json")[1])
     assert [log["at_hand"] for log in content["logs"]] == [True] * 4
@@ -161,7 +161,7 @@ def test_a_bench_is_one_table_and_twice_the_same(bench, tmp_path):
     assert code == 0
     text = " ".join(out.split())
     assert "requested: requests" in text
-    assert "4 logs are too few to say who is ahead; 6 are needed." in text
+    assert "No winner is named: 4 logs, and a ranking needs 6." in text
     assert "runtimes known" in text
     assert "lower bound" in text
     assert "EASY with user-history" in text
@@ -232,7 +232,7 @@ def test_a_bench_is_checked(bench, cpsched, tmp_path):
     table.write_text(table.read_text().replace("EASY,requested,one,1", "EASY,requested,one,0.9"))
     code, out, _ = cpsched("verify", str(folder), "--repeat", "1")
     assert code == 1
-    assert "requested.csv: is not what the runs say" in out
+    assert "requested.csv: differs from the recomputed table" in out
     assert "8 runs re-run" in out
     assert f"note: numpy is {np.__version__}, the bench was run with 1.0" in out
     (folder / "inputs" / "archive.parquet").unlink()

@@ -78,7 +78,7 @@ def test_errors_are_those_of_the_starts():
     assert validation.overall.rank == pytest.approx(spearmanr(*waits).statistic)
     assert "waits: poor." in next(statement(validation))
     assert any(
-        "do not trust them" in line and "--outages" in line for line in statement(validation)
+        "do not use them yet" in line and "--outages" in line for line in statement(validation)
     )
 
 
@@ -99,10 +99,10 @@ def test_a_held_job_waits_from_its_submit_and_its_hold_is_told():
     assert (validation.recorded.tolist(), validation.simulated.tolist()) == ([103], [100])
     assert validation.held.tolist() == [100]
     first, second, *_ = statement(validation)
-    assert first.endswith("Mean wait simulated 1 min 40 s, recorded 1 min 43 s (100 % less).")
+    assert first.endswith("Mean wait: simulated 1 min 40 s, recorded 1 min 43 s (100 % less).")
     assert second == (
         "Waits are from submit to first start. On average 1 min 40 s of them pass before a job may"
-        " start (begin time, dependency, hold). The verdict and its percentage leave that out."
+        " start (begin time, dependency, hold). The grade and the percentage exclude this time."
     )
 
 
@@ -122,11 +122,11 @@ def test_the_jobs_that_differ_most_are_told_from_both_sides():
     assert len(largest) == 3
     worst = int(np.argsort(-np.abs(validation.error), kind="stable")[0])
     job, early = log.job_id[worst], validation.error[worst] < 0
-    assert largest[0].title.startswith(f"job {job} (user ")
+    assert largest[0].title.startswith(f"Job {job} (user ")
     assert ("earlier" if early else "later") in largest[0].title
     moment = min(schedule.start[worst], log.recorded_start[worst])
     assert largest[0].simulated == f"{job} at {moment}"
-    assert "cores were in use by recorded jobs" in largest[0].recorded
+    assert "recorded jobs used " in largest[0].recorded
     # Nothing is told of a log that is reproduced.
     exact = simulate(recorded("easy"), systems.parse(SYSTEM), dispatcher="easy").schedule
     assert list(differences(exact, compare_starts(exact), lambda *_: "", 3)) == []
@@ -177,15 +177,15 @@ def test_repeats_say_how_far_chance_goes(folder):
     # Examples are told of the run in which nothing was moved.
     assert checked.differences == checked_run(study(folder), folder, examples=3).differences
     sentences = list(statement(checked.validation, checked.repeats))
-    assert sentences[2].startswith("Chance: over 3 simulations, with submits moved by seconds, ")
-    assert not any(line.startswith("Chance") for line in statement(checked.validation))
+    assert sentences[2].startswith("Variation by chance: in 3 simulations with submits moved")
+    assert not any(line.startswith("Variation") for line in statement(checked.validation))
     # What seconds can do a what-if must exceed.
     far = replace(
         checked.repeats[0], simulated=checked.validation.overall.simulated + 7200, rank=0.0
     )
     far = replace(far, within=(0.0, 0.0, 0.0))
     sentences = list(statement(checked.validation, [far]))
-    assert "The verdict depends on these seconds: " in sentences[2]
+    assert "The grade varies: " in sentences[2]
     # Twice the standard deviation of the two means, and twice that where directions count alone.
     assert any("2 h 50 min" in line or "5 h 39 min" in line for line in sentences[2:])
 
@@ -257,9 +257,9 @@ def test_errors_are_grouped_by_the_reason_that_slurm_recorded(tmp_path, cpsched)
     arguments = ("validate", str(log), *options, "--out", str(tmp_path / "out"))
     code, out, _ = cpsched(*arguments)
     assert code == 0
-    assert "Jobs that waited in Slurm for QOSMaxGRESPerUser: 2 h as recorded, 0 s" in out
+    assert "Jobs that waited in Slurm for QOSMaxGRESPerUser: poor agreement, mean wait" in out
     assert "(Slurm: QOSMaxGRESPerUser)" in out
-    assert "0 of 8 cores, 0 of 2 GPUs were in use by recorded jobs" in out
+    assert "recorded jobs used 0 of 8 cores, 0 of 2 GPUs." in " ".join(out.split())
     about = json.loads((tmp_path / "out" / "validation.json").read_text())
     jobs_of = {
         group["group"]: group["jobs"] for group in about["groups"] if group["kind"] == "reason"
