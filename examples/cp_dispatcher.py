@@ -1,4 +1,4 @@
-"""A constraint programming dispatcher of our own: no user has more than so many cores in use."""
+"""A constraint programming dispatcher that limits the cores that each user has in use."""
 
 import numpy as np
 
@@ -19,7 +19,7 @@ class CoreSeconds(Objective):
 
 
 class CappedUsers(CpPool):
-    """Hybrid constraint programming with a cap on the cores that one user has in use."""
+    """CP-SAT on pooled capacity, with a limit on the cores that a user has allocated."""
 
     name = "capped-users"
 
@@ -30,10 +30,10 @@ class CappedUsers(CpPool):
     def own_limits(self, view, jobs):
         core = view.system.resources.index("core")
         asked = pooled_demand(view, jobs, self.allocator)[:, core]
-        held = given_back(view)[:, core]
+        allocated = given_back(view)[:, core]
         waiting, running = (np.array(table.strings("user")) for table in (jobs, view.running))
         return [
-            Limit(asked * (waiting == user), held * (running == user), self.cap)
+            Limit(asked * (waiting == user), allocated * (running == user), self.cap)
             for user in sorted(set(waiting), key=str)
         ]
 
