@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Logs = Annotated[
     list[Path] | None,
-    typer.Option("--logs", help="Folder with logs of the set.", metavar="DIR"),
+    typer.Option("--logs", help="Folder with the archive logs.", metavar="DIR"),
 ]
 #: Failed runs that are named.
 _MOST_FAILED = 5
@@ -32,37 +32,37 @@ def register(app: typer.Typer) -> None:
 
 def command(
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder of the bench.", metavar="DIR")
+        Path | None, typer.Option("--out", "-o", help="Folder for runs and tables.", metavar="DIR")
     ] = None,
     logs: Logs = None,
     track: Annotated[
         list[str] | None,
-        typer.Option(help="[requested, predicted and true]", metavar="NAME"),
+        typer.Option(help="Track (repeatable). [all three]", metavar="NAME"),
     ] = None,
     dispatcher: Annotated[
         list[str] | None,
-        typer.Option("--dispatcher", "-d", help="Dispatcher that enters.", metavar="SPEC"),
+        typer.Option("--dispatcher", "-d", help="Dispatcher to enter.", metavar="SPEC"),
     ] = None,
     predictor: Annotated[
         list[str] | None,
-        typer.Option("--predictor", "-p", help="Predictor that enters track predicted.",
+        typer.Option("--predictor", "-p", help="Predictor to enter into track predicted.",
                      metavar="SPEC"),
     ] = None,
     version: Annotated[
-        str, typer.Option("--set", help="Version of the set.", metavar="NAME")
+        str, typer.Option("--set", help="Version of the benchmark set.", metavar="NAME")
     ] = "v2",
     quick: Annotated[
-        bool, typer.Option("--quick", help="Two repetitions, to try an entry.")
+        bool, typer.Option("--quick", help="Run two repetitions only.")
     ] = False,
     workers: Workers = 1,
     executor: Executor = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """
-    Compare dispatchers and predictors on a fixed set of logs: one table, ranked.
+    Rank dispatchers and predictors on a fixed set of job logs.
 
-    Without --out: what is in the set, and which logs are at hand. What is bundled or generated
-    always is; archive logs you bring (--logs). Killed, it goes on where it was.
+    Without --out, print the logs of the set and which are available. Bundled and generated logs
+    always are. Archive logs are read from the folder --logs. An interrupted run resumes.
     """
     from cpsched.cli.progress import steps, study_bars
     from cpsched.study.bench.bench import Bench, BenchEntry
@@ -98,7 +98,7 @@ def command(
     if failed:
         for line in failed[:_MOST_FAILED]:
             echo(f"failed: {escaped(line)}")
-        raise RunError(f"{counted(len(failed), 'run')} failed; the same command tries again")
+        raise RunError(f"{counted(len(failed), 'run')} failed; The same command repeats them")
 
 
 def _describe(logset: LogSet, places: list[Path], *, as_json: bool) -> None:
@@ -118,23 +118,20 @@ def _describe(logset: LogSet, places: list[Path], *, as_json: bool) -> None:
         tracks = {name: track.title for name, track in logset.tracks.items()}
         print_json("bench", {"set": logset.version, "tracks": tracks, "logs": logs})
         return
-    sources = [
-        log.source or ("comes with cpsched" if log.bundled else "is generated")
-        for log in logset.logs
-    ]
-    echo(f"Set {logset.version}: {sum(at_hand)} of {counted(len(at_hand), 'log')} at hand\n")
+    sources = [log.source or ("bundled" if log.bundled else "generated") for log in logset.logs]
+    echo(f"Set {logset.version}: {sum(at_hand)} of {counted(len(at_hand), 'log')} available\n")
     rows = [
         [log.name, "yes" if there else "-", log.file or "-", source, f"{(log.rows or (0,))[0]:,}"]
         for log, there, source in zip(logset.logs, at_hand, sources, strict=True)
     ]
-    headers = ["log", "at hand", "file", "source", "earlier jobs"]
+    headers = ["log", "available", "file", "source", "earlier jobs"]
     echo(table_text(headers, rows, width=width(), names=4))
     echo("")
     echo("Tracks")
     for name, track in logset.tracks.items():
         echo(f"  {name:<14} {track.title}")
     echo("")
-    echo("To run it: cpsched bench --logs DIR --out FOLDER -d my_package:Mine")
+    echo("To run the set: cpsched bench --logs DIR --out FOLDER -d my_package:Mine")
 
 
 def _show(folder: Path, *, as_json: bool) -> None:

@@ -89,15 +89,15 @@ def _rejected(rejections: list[Rejection], jobs: int) -> Iterator[str]:
     number = sum(rejection.jobs for rejection in rejections)
     share = sum(rejection.share_of_core_time for rejection in rejections)
     yield (
-        f"rejected: {counted(number, 'job')} that can never run here, {_percent(number / jobs)} of"
-        f" the jobs with {_percent(share)} of the core time"
-        + ("; without them the cluster is less busy than it was" if share >= _MATTERS else "")
+        f"rejected: {counted(number, 'job')} that can never run on this system,"
+        f" {_percent(number / jobs)} of the jobs with {_percent(share)} of the core time"
+        + (". Without them the system is less loaded than recorded." if share >= _MATTERS else "")
     )
     for rejection in rejections[:_MOST]:
         work = _percent(rejection.share_of_core_time)
         yield (
             f"  {counted(rejection.jobs, 'job')}, {work} of the core time:"
-            f" {escaped(rejection.reason)} (job {escaped(rejection.job_id)})"
+            f" {escaped(rejection.reason)} (first: job {escaped(rejection.job_id)})"
         )
         if rejection.remedy:
             yield f"    to run them: {rejection.remedy}"

@@ -66,7 +66,7 @@ def show_results(
         )
         _wrapped(load_lines(table, case))
         if (start := table.study.measure_from) is not None:
-            say(f"The table is of whole runs, the finding of the jobs submitted from {start} on.")
+            say(f"The table covers complete runs, the sentence jobs submitted from {start} on.")
     if all_tables:
         _show_all(table)
     _show_finding(table, repeat)

@@ -18,7 +18,7 @@ def command(
     openmetrics: OpenMetrics = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what a dispatcher would start now on a live Slurm, without changing anything."""
+    """Print the jobs that a dispatcher would start now on a live Slurm (read-only)."""
     from cpsched.forecast.openmetrics import plan_metrics
     from cpsched.slurm.live.plan import plan
 
@@ -58,7 +58,7 @@ def _table(plan: Mapping[str, Any]) -> Iterator[str]:
         "starts now on": lambda job: compress(job["starts_now_on"]),
         "planned in": lambda job: until(job["planned_start"]),
         "Slurm expects in": lambda job: until(job["slurm_expects"]),
-        "why not": lambda job: job["why"],
+        "reason": lambda job: job["why"],
     }
     if jobs:
         rows = [[escaped(text(job)) for text in columns.values()] for job in jobs]

@@ -43,27 +43,25 @@ def command(
         int,
         typer.Option(
             min=0,
-            help="Jobs that differ most, explained.",
+            help="Explained jobs, those that differ most.",
             metavar="N",
         ),
     ] = 3,
     repeat: Annotated[
         int,
-        typer.Option(min=1, help="Simulations, all but one with moved submits.", metavar="N"),
+        typer.Option(min=1, help="Repetitions with moved submit times.", metavar="N"),
     ] = 3,
     workers: Workers = 1,
-    force: Annotated[bool, typer.Option("--force", help="Repeat runs that exist already.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Repeat existing runs.")] = False,
     *,
     runs: MeasuredRuns,
     as_json: AsJson = False,
 ) -> None:
     """
-    Simulate a log, and compare every start with the recorded one.
+    Simulate a job log and compare every start with the recorded one.
 
-    Any log with recorded starts will do (SWF, PBS, sacct), under any dispatcher. --slurm-policy is
-    for what a site's own Slurm decides.
-
-    The controller's lag from a decision to a start is taken from jobs that start at once.
+    The log needs recorded starts (SWF, PBS, sacct). --slurm-policy simulates a site's own Slurm.
+    The lag from a decision to a start is measured on jobs that start at once.
     """
     from cpsched.forecast import why_in_log
     from cpsched.logs.sacct.records import reasons_of
@@ -98,7 +96,7 @@ def command(
         echo(f"{downtime_sentence(down)} Then: --outages table:file={table}")
     for difference in checked.differences:
         echo(f"\n{escaped(difference.title)}\n  simulation: {escaped(difference.simulated)}")
-        echo(f"  record:     {escaped(difference.recorded)}")
+        echo(f"  recorded:   {escaped(difference.recorded)}")
     echo(f"\nFiles: {', '.join(escaped(str(path)) for path in files)}")
 
 
@@ -111,7 +109,7 @@ def _lines(checked: ValidationResult) -> Iterator[str]:
     again = f" ({starts:,} attempts)" if starts > validation.jobs else ""
     yield f"{counted(validation.jobs, 'job')}{again} with a recorded start"
     for reason, number in validation.left_out.items():
-        yield f"left out: {counted(number, 'job')} {reason}"
+        yield f"excluded: {counted(number, 'job')} {reason}"
     yield from lines_of_run(checked.summary)
     yield ""
     yield from map(escaped, statement(validation, checked.repeats))
@@ -119,9 +117,9 @@ def _lines(checked: ValidationResult) -> Iterator[str]:
     yield _groups(validation)
     there = Counter(kind for kind, _, _ in validation.groups)
     if cut := [f"{kind} ({of})" for kind, of in there.items() if of > _MOST]:
-        yield f"Shown are the {_MOST} largest groups of {', '.join(cut)}; validation.json has all."
+        yield f"The {_MOST} largest groups of {', '.join(cut)}. All are in validation.json."
     yield ""
-    yield f"From a decision to a start: {checked.lag} s, the median of jobs that start at once."
+    yield f"Lag from a decision to a start: {checked.lag} s (median of jobs that start at once)."
 
 
 def _groups(validation: Validation) -> str:

@@ -113,7 +113,7 @@ def _windows(folder: Path, bench: Bench) -> Iterator[str]:
     digests = {log["name"]: log["window_sha256"] for log in about(folder)["logs"]}
     for window in bench.windows:
         if file_digest(window.path) != digests[window.log.name]:
-            yield f"{window.path.name}: is not the window that the bench was run on"
+            yield f"{window.path.name}: is not the log that the benchmark ran on"
 
 
 def _made_again(
@@ -130,7 +130,7 @@ def _made_again(
     fewer = logset.model_copy(update={"seeds": min(seeds or logset.seeds, logset.seeds)})
     windows = tuple(LogWindow.of(window.log, target / INPUTS) for window in bench.windows)
     copied = replace(bench, logset=fewer, windows=windows)
-    watch("runs made again", 0, len(bench.tracks))
+    watch("re-running", 0, len(bench.tracks))
     number, wrong = 0, copied.carry_out(target, jobs=jobs)
     in_bench = _paths(folder)
     for track, runs in _paths(target).items():
@@ -138,9 +138,9 @@ def _made_again(
             number += 1
             old, place = in_bench.get(track, {}).get(labels), f"{track}: {' / '.join(labels)}"
             if old is None:
-                wrong.append(f"{place} is missing in the bench")
+                wrong.append(f"{place}: the run is missing")
             elif any((old / name).read_bytes() != (run / name).read_bytes() for name in _SAME):
-                wrong.append(f"{place} made again is another schedule")
+                wrong.append(f"{place}: the re-run has another schedule")
     return number, wrong
 
 
@@ -149,4 +149,4 @@ def _tables(folder: Path) -> Iterator[str]:
     for name, content in files_of(scored(folder)).items():
         path = folder / name
         if not path.is_file() or path.read_bytes() != content:
-            yield f"{escaped(name)}: is not what the runs say"
+            yield f"{escaped(name)}: differs from the recomputed table"

@@ -89,10 +89,8 @@ class CpNodes(PlanningDispatcher[NodeProblem]):
     name = "cp-nodes"
     family = "constraint programming, after Remediani 2017"
     keeps_places = False
-    good_for = "the thesis's models on nodes; low slowdowns where runtimes are known (cp-1 to cp-3)"
-    goes_wrong_when = (
-        "there are many nodes or waiting jobs: decisions are slow, and plans hold 20 jobs"
-    )
+    good_for = "the thesis's models on nodes, and low slowdowns with known runtimes (cp-1 to cp-3)"
+    goes_wrong_when = "many nodes or waiting jobs: decisions are slow, and plans have 20 jobs"
 
     def problem(self, view: View, jobs: JobTable, *, shortened: bool = False) -> NodeProblem:
         """Return the jobs and the machine's nodes."""

@@ -73,8 +73,10 @@ class CpPool(PlanningDispatcher[PoolProblem]):
 
     name = "cp-pool"
     family = "constraint programming, after Remediani 2017"
-    good_for = "rules of a site (constraint) with short waits; cph-0 to cph-3 are the thesis's"
-    goes_wrong_when = "computing time is limited: easy-plan is as good without the solver"
+    good_for = "rules of a site (constraint) with short waits (cph-0 to cph-3: as in the thesis)"
+    goes_wrong_when = (
+        "computing time is limited (easy-plan has nearly all of the gain without the solver)"
+    )
 
     def __init__(
         self,
@@ -287,10 +289,10 @@ class EasyPlan(CpPool):
     """
 
     name = "easy-plan"
-    good_for = "requested times: short waits, at two to three times EASY by WSEPT's computing"
-    goes_wrong_when = (
-        "runtimes are known (lookahead is better then), or the longest waits matter most"
+    good_for = (
+        "only requested times are known: short waits at two to three times the cost of easy-wsept"
     )
+    goes_wrong_when = "runtimes are known (use lookahead), or the longest waits matter most"
 
     def __init__(
         self,

@@ -60,8 +60,8 @@ class Lookahead(Dispatcher):
 
     name = "lookahead"
     family = "plans"
-    good_for = "runtimes that are known: the lowest slowdowns there are"
-    goes_wrong_when = "runtimes are only estimates, which it treats as exact, or queues are long"
+    good_for = "known runtimes: the lowest slowdowns of all dispatchers"
+    goes_wrong_when = "runtimes are estimates (it treats them as exact), or queues are long"
     allocator: Allocator
 
     def __init__(

@@ -50,9 +50,9 @@ class Easy(LearningDispatcher):
 
     name = "easy"
     family = "backfilling"
-    good_for = "a baseline; low slowdowns for little computing with order=wsept,estimate=requested"
+    good_for = "a baseline, and with order=wsept,estimate=requested low slowdowns at low cost"
     goes_wrong_when = (
-        "many jobs are short and the order is fifo; with another order a few wait longer"
+        "many jobs are short and the order is fifo (other orders make a few jobs wait longer)"
     )
 
     def __init__(
@@ -99,8 +99,10 @@ class Conservative(LearningDispatcher):
 
     name = "conservative"
     family = "backfilling"
-    good_for = "short tails of the wait: every job has a reservation"
-    goes_wrong_when = "slowdowns matter and runtimes are requested times, or thousands wait (slow)"
+    good_for = "short longest waits, as every job has a reservation"
+    goes_wrong_when = (
+        "slowdowns matter and only requested times are known, or thousands of jobs wait (slow)"
+    )
 
     def __init__(
         self,

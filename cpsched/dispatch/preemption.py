@@ -79,8 +79,8 @@ class Preemption(Wrapper):
 
     name = "preempt"
     family = "around another dispatcher"
-    good_for = "queues have tiers, and jobs of lower ones may be requeued, suspended or killed"
-    goes_wrong_when = "jobs save no checkpoints: what is preempted is run twice"
+    good_for = "queues have tiers, and jobs of lower tiers may be requeued, suspended or killed"
+    goes_wrong_when = "jobs save no checkpoints, so preempted work is repeated"
 
     def __init__(self, dispatcher: str | Dispatcher = "easy") -> None:
         super().__init__(dispatcher)

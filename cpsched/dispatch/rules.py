@@ -36,8 +36,10 @@ class Fifo(LearningDispatcher):
 
     name = "fifo"
     family = "lists"
-    good_for = "a reference: nobody is overtaken"
-    goes_wrong_when = "a large job is at the head: the cluster drains for it, and all others wait"
+    good_for = "a reference, in which no job overtakes another"
+    goes_wrong_when = (
+        "a large job is first in the queue: the cluster drains for it while all others wait"
+    )
     order: ClassVar[type[Priority]] = orders.FifoOrder
 
     def __init__(self, allocator: str = "first-fit") -> None:
@@ -65,9 +67,9 @@ class Sjf(Fifo):
     """
 
     name = "sjf"
-    good_for = "a reference; short jobs whose runtimes are known"
+    good_for = "a reference, and short jobs with known runtimes"
     goes_wrong_when = (
-        "jobs are large or long, or runtimes are requested times: it drains the cluster, too"
+        "jobs are large or long, or only requested times are known (it drains the cluster as well)"
     )
     order = orders.SjfOrder
 
@@ -83,8 +85,8 @@ class Ljf(Fifo):
     """
 
     name = "ljf"
-    good_for = "a reference: the worst order for short jobs"
-    goes_wrong_when = "there are short jobs: they wait behind all long ones"
+    good_for = "a reference, the worst order for short jobs"
+    goes_wrong_when = "some jobs are short, as they wait behind all long ones"
     order = orders.LjfOrder
 
 
@@ -104,8 +106,8 @@ class Greedy(LearningDispatcher):
 
     name = "greedy"
     family = "lists"
-    good_for = "low mean waits for little computing, with order=slowdown"
-    goes_wrong_when = "jobs are wide: nothing is reserved for them, and a few wait for weeks"
+    good_for = "low mean waits at low cost, with order=slowdown"
+    goes_wrong_when = "some jobs are wide: without reservations a few of them wait for weeks"
 
     def __init__(self, order: str = "expected-wait", allocator: str = "first-fit") -> None:
         self.priority = make_priority(order)

@@ -51,8 +51,8 @@ class Speculative(Wrapper):
 
     name = "speculative"
     family = "around another dispatcher"
-    good_for = "jobs may be killed and restarted, and many that ask for hours end within minutes"
-    goes_wrong_when = "restarting is expensive, or runtimes are known: tried jobs run twice"
+    good_for = "jobs may be restarted, and many that request hours end within minutes"
+    goes_wrong_when = "restarts are expensive, or runtimes are known (trial runs are repeated)"
     works_with = "restarts"
 
     def __init__(

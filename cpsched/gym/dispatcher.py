@@ -105,8 +105,8 @@ class LearnedDispatcher(Dispatcher):
     allocator: Allocator
     name = "learned"
     family = "learned"
-    good_for: ClassVar[str] = "what it was trained for, on jobs like those it was trained on"
-    goes_wrong_when: ClassVar[str] = "jobs or system are others: nothing says how it decides then"
+    good_for: ClassVar[str] = "jobs and a system like those of its training"
+    goes_wrong_when: ClassVar[str] = "jobs or system differ from those of the training"
 
     def __init__(self, file: File, allocator: str = "first-fit") -> None:
         self.policy = load(Path(file))

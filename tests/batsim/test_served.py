@@ -73,7 +73,7 @@ def test_a_dispatcher_is_called_when_it_wants_to_be():
 
 def test_jobs_without_a_walltime_take_the_default():
     assert said(begun(default_time=60), 1, job(1, 1, -1)) == [start(1, "0")]
-    with pytest.raises(cpsched.ConfigError, match="'w0!1' has no walltime; give --default-time"):
+    with pytest.raises(cpsched.ConfigError, match="'w0!1' has no walltime. Give --default-time."):
         said(begun(), 1, job(1, 1, -1))
 
 

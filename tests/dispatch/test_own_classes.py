@@ -50,8 +50,8 @@ NUMBER = 3
         ("priorities", "Plain", "its class is not a priority; derive it from cpsched."),
         ("allocators", "Plain", "its class is not a allocator; derive it from cpsched."),
         ("predictors", "Plain", "its class is not a predictor; derive it from cpsched.Runtime"),
-        ("runtime_models", "Plain", "its class lacks the method reset"),
-        ("outages", "Plain", "its class lacks the method outages"),
+        ("runtime_models", "Plain", "its class has no method reset"),
+        ("outages", "Plain", "its class has no method outages"),
         ("changes", "Plain", "its class is not a change; derive it"),
         ("observers", "Plain", "its class is not a observer; derive it"),
         ("dispatchers", "NUMBER", "is of type int, must be the class of a dispatcher"),
@@ -73,7 +73,7 @@ def test_what_a_constructor_raises_is_said_with_its_line():
 
 
 def test_an_option_without_a_value_is_still_one_of_a_registered_name():
-    with pytest.raises(ConfigError, match="'backfill' is not an option; write key=value"):
+    with pytest.raises(ConfigError, match="'backfill' is not an option. Write key=value."):
         Spec.parse("easy:backfill")
     assert Spec.parse("mine:small:depth=3") == Spec("mine:small", (("depth", "3"),))
 
@@ -81,7 +81,7 @@ def test_an_option_without_a_value_is_still_one_of_a_registered_name():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("esy:Own", "no dispatcher is called 'esy', and there is no module.*Did you mean 'easy'"),
+        ("esy:Own", "unknown dispatcher 'esy', and there is no module.*Did you mean 'easy'"),
         (
             "broken_own:Own",
             r"fails when it is imported: <module> raises ZeroDivisionError.*line 2\)",

@@ -330,7 +330,7 @@ def test_starts_are_all_or_none():
     assert cluster.view(0).waiting.handle.tolist() == [a, b]
     assert cluster.view(0).free.tolist() == [[4]]
     assert len(cluster.view(0).running) == 0
-    with pytest.raises(DispatchError, match=r"^fifo: job a\.7 is started, but it is not waiting"):
+    with pytest.raises(DispatchError, match=r"^fifo: job a\.7 is started, but is not waiting"):
         cluster.start([first, first], 0)
     assert _at_once(cluster, 1) == [a]
 

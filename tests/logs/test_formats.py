@@ -48,9 +48,9 @@ def test_lines_without_comments_are_recognised_as_swf(log):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("hello", "has an unrecognised format"),
+        ("hello", "has an unknown format"),
         ("", "is empty"),
-        ("1 2 3", "has an unrecognised format"),
+        ("1 2 3", "has an unknown format"),
     ],
 )
 def test_an_unrecognised_file_names_the_formats_and_the_option(log, content, message):
@@ -64,7 +64,7 @@ def test_the_format_can_be_said(small_logs, log):
     path = log("jobs", "hello")
     with pytest.raises(TraceError, match="18 fields are expected"):
         logs.read(path, format="swf")
-    with pytest.raises(UnknownNameError, match=r"no log format is called 'sfw'.*'swf'"):
+    with pytest.raises(UnknownNameError, match=r"unknown log format 'sfw'.*'swf'"):
         logs.read(path, format="sfw")
     with pytest.raises(TraceError, match="is not an accounting record"):
         logs.read(small_logs / "small.swf", format="pbs")

@@ -130,7 +130,7 @@ def test_more_jobs_than_fit_are_refused_though_bad_lines_are_skipped(log, monkey
     table = f"{HEADER}\n" + "".join(f"{number},0,1,1,1\n" for number in jobs)
     sacct = SACCT + "".join(SACCT_ROW.format(number, "") for number in jobs)
     for name, text in (("a.swf", swf), ("a.csv", table), ("a.sacct", sacct)):
-        with pytest.raises(TraceError, match="holds more than 3 jobs; cut it into parts"):
+        with pytest.raises(TraceError, match="holds more than 3 jobs. Cut it into parts."):
             logs.read(log(name, text), skip_bad_lines=True)
 
 

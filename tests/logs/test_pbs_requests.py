@@ -110,7 +110,7 @@ def test_a_job_without_a_request_is_what_it_got(read):
     assert workload.nodes_min.tolist() == [2, 1]
     assert workload.nodes_max.tolist() == [2, UNBOUNDED]
     assert notes(workload) == [
-        "jobs that name no cores, so those of exec_host and their number of nodes are taken: 50.0 %"
+        "jobs that request no cores (those of exec_host are taken): 50.0 %"
         " of the jobs, 60.0 % of the core-hours"
     ]
 
@@ -282,7 +282,7 @@ def test_a_number_that_is_used_again_is_another_job(read):
     assert workload.job_id.tolist() == ["1.srv", "1.srv#2"]
     assert workload.set_aside == (("repeated record", 1),)
     assert notes(workload) == [
-        "jobs that have the number of an earlier job, and are named id#2, id#3: 50.0 % of the jobs,"
+        "jobs with the number of an earlier job (named id#2, id#3): 50.0 % of the jobs,"
         " 11.8 % of the core-hours"
     ]
 

@@ -289,7 +289,7 @@ def test_no_time_and_an_invalid_one_are_no_limit(log, row):
         ("JobID|Submitted|Start|Elapsed", "has the command. Is it called 'submitted'?"),
         ("JobID|Submit|Start", "the header has no column ElapsedRaw or Elapsed or End"),
         ("JobName|Submit|Start|End", "is not a header of sacct --parsable2"),
-        ("JobID|Submit|Start|End|End", "field end: the header has this column twice"),
+        ("JobID|Submit|Start|End|End", "field end: is in the header twice"),
     ],
 )
 def test_a_header_without_a_needed_column_is_an_error(log, header, message):

@@ -172,8 +172,8 @@ def one(**columns):
         ({"per_node": [[0], [1]]}, "1 jobs that need cores on each node"),
         ({"recorded_start": [0, MISSING]}, "1 jobs without a recorded start"),
         ({"dependency": [-1, 0], "recorded_start": [5, 10]}, None),
-        ({"user": ["a b", "a"]}, "1 texts of user, which are changed a little"),
-        ({"name": ["a\nb", "a"]}, "1 texts of name, which are changed a little"),
+        ({"user": ["a b", "a"]}, "1 texts of user, which are changed slightly"),
+        ({"name": ["a\nb", "a"]}, "1 texts of name, which are changed slightly"),
     ],
 )  # fmt: skip
 def test_what_slurm_cannot_say_is_named(tmp_path, differences, columns, lost):

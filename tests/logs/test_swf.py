@@ -115,7 +115,7 @@ BAD_LINES = {
     with_field(6, "1e999"): "field 6 (average CPU time) = '1e999': must be from 0",
     with_field(11, "7"): "field 11 (status) = '7': must be from 0 to 5",
     with_field(1, "-1"): "field 1 (job number) = -1: every job needs",
-    with_field(1, "2"): "field 1 (job number) = 2: another line has this number",
+    with_field(1, "2"): "field 1 (job number) = 2: is the number of another line",
     GOOD[:-3]: "18 fields are expected, here are 17",
     GOOD + " -1": "18 fields are expected, here are 19",
     GOOD + " ; sure": "18 fields are expected, here are 20",

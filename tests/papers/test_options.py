@@ -17,7 +17,7 @@ from cpsched.util.spec import build
         ("aucsched1:bids=0", "bids is 0, must be 1 or more"),
         ("aucsched1:limit=0", "limit is 0.0, must be above 0"),
         ("aucsched2:bids_per_job=-1", "bids_per_job is -1, must be 1 or more"),
-        ("aucsched3:shares=2", "no such option"),
+        ("aucsched3:shares=2", "has no option '"),
         ("wla:solver=cp", "solver is 'cp', must be one of branch-and-bound, greedy, cp-sat"),
         ("wla:backfill=sjf", "backfill is 'sjf', must be easy or none"),
         ("wla:window=20", "window is 20, must be from 1 to 10 with solver branch-and-bound"),

@@ -86,7 +86,7 @@ def test_attempts_are_named_apart_from_jobs():
     assert counts == {"simulated": 3, "attempts": 2}
     (line,) = outcome_lines(comparison.table, case_of(comparison))
     assert line == (
-        "further attempts of jobs that were queued again in the log: 2 rows, 66.7 % of the rows"
+        "further requeued attempts of jobs in the log: 2 rows, 66.7 % of the rows"
         " with 66.7 % of the core-hours"
     )
 

@@ -178,10 +178,10 @@ def test_a_range_from_zero_is_refused():
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("gpu", "no runtime model is called 'gpu'; there are: amdahl, gpu-scaling"),
+        ("gpu", "unknown runtime model 'gpu'; there are: amdahl, gpu-scaling"),
         ("gpu-scaling:sigma=-1", r"^gpu-scaling.*sigma: -1\.0 is not between 0 and 10"),
-        ("gpu-scaling:mu=1", "mu: no such option; 'gpu-scaling' takes: sigma"),
-        ("recorded:x=1", "x: no such option; 'recorded' takes: none"),
+        ("gpu-scaling:mu=1", "gpu-scaling has no option 'mu'. Options: sigma"),
+        ("recorded:x=1", "recorded has no option 'x'. Options: none"),
         ("locality:alpha=1", r"^locality.*alpha: 1\.0 is not between 0 and 1, 1 excluded"),
         ("locality:beta=1.5", r"^locality.*beta: 1\.5 is not between 0 and 1"),
         ("locality:log=both", "^locality.*log is 'both', must be contiguous or scattered"),
@@ -215,7 +215,7 @@ def test_the_command_line_records_and_verifies_it(cpsched, tmp_path):
     assert "the log says 100 s" in text
     code, _, err = cpsched(*line, "--runtime-model", "gpus")
     assert code == 2
-    assert "no runtime model is called 'gpus'" in err
+    assert "unknown runtime model 'gpus'" in err
 
 
 def test_each_consumer_of_a_seed_has_a_stream_of_its_own():

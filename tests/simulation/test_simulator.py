@@ -329,9 +329,9 @@ def test_wrong_allocations_are_refused_with_their_numbers(allocation, rule, comp
 @pytest.mark.parametrize(
     ("actions", "message"),
     [
-        ([Start(7, _allocation([0], [1]))], "scripted: job 7 is started, but it is not waiting"),
-        ([Start(-1, _allocation([0], [1]))], "job -1 is started, but it is not waiting"),
-        ([Start(0, _allocation([0], [1]))] * 2, r"job 17\.pbs is started, but it is not waiting"),
+        ([Start(7, _allocation([0], [1]))], "scripted: job 7 is started, but is not waiting"),
+        ([Start(-1, _allocation([0], [1]))], "job -1 is started, but is not waiting"),
+        ([Start(0, _allocation([0], [1]))] * 2, r"job 17\.pbs is started, but is not waiting"),
         ([Kill(0)], r"kills job 17\.pbs, but it is not running"),
     ],
 )
@@ -345,7 +345,7 @@ def test_only_waiting_jobs_start_once_and_only_running_ones_are_killed(actions, 
 def test_a_dispatcher_that_never_starts_anything_is_found_out():
     """Nothing runs and nothing will come: two jobs would wait for ever."""
     dispatcher = Scripted(lambda view: Decision())
-    with pytest.raises(DispatchError, match="scripted leaves 2 jobs waiting forever"):
+    with pytest.raises(DispatchError, match="scripted deadlocked: 2 jobs waiting"):
         run(jobs((0, 1, 5), (1, 1, 5)), machine((2,)), dispatcher)
 
 
@@ -387,7 +387,7 @@ class Asks(Dispatcher):
 def test_no_wake_up_is_lost(interval, wakes, asked):
     """Neither to a tick of the grid, nor to another wake-up."""
     dispatcher = Asks(wakes)
-    with pytest.raises(DispatchError, match="asks leaves 2 jobs waiting forever"):
+    with pytest.raises(DispatchError, match="asks deadlocked: 2 jobs waiting"):
         run(jobs((0, 1, 5), (10, 1, 5)), machine((1,)), dispatcher, dispatch_interval=interval)
     assert dispatcher.asked == asked
 

@@ -98,7 +98,7 @@ BAD_CONF = {
     "SwitchName=a Nodes=n[01-08": ":1: Nodes: 'n[01-08' is not a list of hosts such as",
     "SwitchName=a Nodes=n[8-1]": ":1: Nodes: 'n[8-1]' has '8-1' in brackets, which must be",
     "SwitchName=a Nodes=n[1-999999999]": ":1: Nodes: 'n[1-999999999]' has more than 1000000 names",
-    "SwitchName=a Node=n01": r":1: Node: there is no such key; .*Did you mean 'Nodes'\?",
+    "SwitchName=a Node=n01": r":1: Node: unknown key.*Did you mean 'Nodes'\?",
     "SwitchName=a and more": ":1: 'and more' is not of the form Name=value",
     "Nodes=n01": ":1: Nodes: needs a SwitchName or a BlockName",
     "SwitchName=a Nodes=n[01-08]\nBlockName=b Nodes=n01":

@@ -332,7 +332,7 @@ def test_values_of_a_policy_are_changed():
     [
         ("qoss.normal.MaxJobsPU=1", "'qoss' must be one of.*mean 'qos'"),
         ("qos.norml.MaxJobsPU=1", "no qos 'norml'.*mean 'normal'"),
-        ("qos.normal.MaxJobPU=1", "no such key.*mean 'MaxJobsPU'"),
+        ("qos.normal.MaxJobPU=1", "unknown key.*mean 'MaxJobsPU'"),
         ("qos.normal.MaxJobsPU=few", "is not a whole number"),
         ("account.ann.Share=1", "no account 'ann'"),
         ("qos.MaxJobsPU=1", "must be qos.NAME.KEY=VALUE"),
@@ -350,8 +350,11 @@ def test_values_that_a_policy_has_not(edit, message):
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ("PriorityWeightFairshar=0", "no such option. Did you mean 'PriorityWeightFairshare'?"),
-        ("nothing=1", "no such option; 'slurm' takes 6"),
+        (
+            "PriorityWeightFairshar=0",
+            "slurm has no option 'PriorityWeightFairshar'. Did you mean 'PriorityWeightFairshare'?",
+        ),
+        ("nothing=1", "slurm has no option 'nothing'. Options: 6"),
         ("bf_window=abc", "'abc' is not a whole number"),
     ],
 )

@@ -738,7 +738,7 @@ def test_a_job_that_only_fits_at_a_smaller_size_is_rejected():
         (
             "restarts",
             "price=1",
-            "price: there is no such key; the keys here are: checkpoint, cost, share",
+            "price: unknown key. Keys here: checkpoint, cost, share",
         ),
         ("malleable", "share=nan", "share: is 'nan', must be a number from 0 to 1"),
         ("malleable", "least=2", "least: is '2', must be a number from 0"),

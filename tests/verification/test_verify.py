@@ -183,11 +183,11 @@ def test_which_rules_are_broken(schedule, change, options, broken):
     assert rules(change(schedule), **options) == broken
 
 
-ALONG = ", must hold some all along [1, 7), in one piece after the other"
+ALONG = ", must hold some all along [1, 7), in one phase after the other"
 #: By rule, what is said of a schedule that is broken so.
 BROKEN = {
     Rule.OUTCOME: {
-        "job plain has outcome 9, which does not exist": job("plain", outcome=9),
+        "job plain has outcome 9, which is unknown": job("plain", outcome=9),
         "job gpu is completed, but has a start and no end": job("gpu", end=MISSING),
         "job withdrawn is cancelled, but has a start and an end": job("withdrawn", start=3),
         "job withdrawn is cancelled, but has no start and no end": job("withdrawn", end=MISSING),
@@ -237,18 +237,18 @@ BROKEN = {
         ): cut_short("after", 8, 12),
     },
     Rule.ALLOCATION: {
-        "job gpu ran, but holds no node": split_up("gpu"),
-        "job withdrawn holds nodes, but never ran": split_up("later", {}, {"job": 7, "node": 5}),
-        "job too wide holds nodes, but never ran": split_up("later", {}, {"job": 6, "node": 5}),
+        "job gpu ran, but has no node": split_up("gpu"),
+        "job withdrawn has nodes, but never ran": split_up("later", {}, {"job": 7, "node": 5}),
+        "job too wide has nodes, but never ran": split_up("later", {}, {"job": 6, "node": 5}),
     },
     Rule.COVER: {
-        f"job after holds nodes in [8, 9){ALONG.replace('1, 7', '10, 15')}": in_turn(
+        f"job after has nodes in [8, 9){ALONG.replace('1, 7', '10, 15')}": in_turn(
             cut_short("after", 8, 9), FIXED
         ),
-        f"job gpu holds nodes in [1, 8){ALONG}": segment("gpu", end=8),
-        f"job gpu holds nodes in [2, 7){ALONG}": segment("gpu", start=2),
-        f"job gpu holds nodes in [4, 7){ALONG}": split_up("gpu", {"end": 3}, {"start": 4}),
-        "job gpu changes its nodes at 3, it cannot be resized": split_up(
+        f"job gpu has nodes in [1, 8){ALONG}": segment("gpu", end=8),
+        f"job gpu has nodes in [2, 7){ALONG}": segment("gpu", start=2),
+        f"job gpu has nodes in [4, 7){ALONG}": split_up("gpu", {"end": 3}, {"start": 4}),
+        "job gpu changes its nodes at 3, but cannot be resized": split_up(
             "gpu", {"end": 3}, {"start": 3, "node": 5}
         ),
     },
@@ -264,7 +264,7 @@ BROKEN = {
     },
     Rule.UNITS: {
         "job plain has 1 units, asks for 2": segment("plain", units=1, amount=(1, 0)),
-        "job plain has 0 units on a node, must be at least one": split_up(
+        "job plain has 0 tasks on a node, must have at least one": split_up(
             "plain", {}, {"node": 5, "units": 0, "amount": [0, 0]}
         ),
     },

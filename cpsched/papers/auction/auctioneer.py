@@ -58,7 +58,7 @@ class Auctioneer(WindowDispatcher):
     """
 
     allocates = "pack"
-    goes_wrong_when = "the load is high: it starts as many jobs as it can, and wide ones wait"
+    goes_wrong_when = "the load is high (it starts as many jobs as possible, and wide ones wait)"
     #: Whether the program decides on units: then jobs bid for no ranges of generic resources, and
     #: partial auctions do not replace a program that is too large for one decision.
     opens_units: ClassVar[bool] = False

@@ -61,8 +61,8 @@ class DnDbes(Dispatcher):
 
     name = "dn-dbes"
     family = "jobs that change size"
-    good_for = "malleable and moldable jobs: they shrink for those that wait, and fill what is idle"
-    goes_wrong_when = "resizing is expensive, or units differ: it only counts them"
+    good_for = "malleable and moldable jobs, which shrink for waiting jobs and fill idle nodes"
+    goes_wrong_when = "resizing is expensive, or tasks differ (it only counts them)"
     acts_when_idle = True
     allocator: Allocator
 

@@ -48,8 +48,10 @@ class Ipsched(WindowDispatcher):
 
     name = "ipsched"
     family = "co-allocation, Soner and Ozturan 2012"
-    good_for = "jobs for cores and jobs for GPUs side by side, as in its paper"
-    goes_wrong_when = "slowdowns matter: it ranks by the wait alone and lets nothing short pass"
+    good_for = "CPU jobs and GPU jobs side by side, as in the paper"
+    goes_wrong_when = (
+        "slowdowns matter (it ranks by the wait alone, without preference for short jobs)"
+    )
     allocates = "best-fit"
 
     objective: str = "priority"

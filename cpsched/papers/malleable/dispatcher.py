@@ -49,8 +49,8 @@ class Malleable(Wrapper):
 
     name = "malleable"
     family = "jobs that change size"
-    good_for = "some jobs may change size while they run"
-    goes_wrong_when = "resizing is expensive, or jobs run badly on more units"
+    good_for = "jobs that may change size while they run"
+    goes_wrong_when = "resizing is expensive, or jobs scale badly"
     works_with = "malleable"
     allocator: Allocator
 

@@ -57,8 +57,8 @@ class CpMalleable(Wrapper):
 
     name = "cp-malleable"
     family = "jobs that change size"
-    good_for = "jobs that may change size while they run, and turnaround that counts"
-    goes_wrong_when = "decisions must be fast, or runtimes are poorly known"
+    good_for = "jobs that may change size while they run, where turnaround matters"
+    goes_wrong_when = "decisions must be fast, or runtime estimates are poor"
     works_with = "malleable"
     allocator: Allocator
 

@@ -69,8 +69,10 @@ class Wla(LearningDispatcher):
 
     name = "wla"
     family = "neighbouring nodes, Yang et al. 2014"
-    good_for = "jobs that run faster on neighbouring nodes; backfill=none: all of them get these"
-    goes_wrong_when = "few jobs benefit, and with backfill=none: wide jobs wait for a slot"
+    good_for = (
+        "jobs that run faster on neighbouring nodes (backfill=none: all of them get such nodes)"
+    )
+    goes_wrong_when = "few jobs benefit, or with backfill=none wide jobs wait for a slot"
 
     def __init__(
         self,

@@ -49,10 +49,10 @@ def align(draft: Draft) -> None:
                 if not is_constant(amounts):
                     amounts[:, target] = getattr(workload, name)[:, source]
             continue
-        for name, where in (("request", "in each unit"), ("per_node", "on each node")):
+        for name, where in (("request", "in each task"), ("per_node", "on each node")):
             amounts = getattr(workload, name)[:, source]
             for row in np.flatnonzero(amounts).tolist():
-                rejected[row] = f"asks for {amounts[row]} {kind} {where}, the system has none"
+                rejected[row] = f"asks for {amounts[row]} {kind} {where}, and the system has none"
     draft.reject(rejected)
     draft.change(
         resources=system.resources, **{name: put_away(column) for name, column in columns.items()}

@@ -103,7 +103,7 @@ def test_dispatchers_that_do_not_negotiate(files, cpsched):
     """EASY says nothing to anybody."""
     code, _, err = cpsched(*SIMULATE, "-d", "easy", "--observe", "negotiation:file=n.jsonl")
     assert code == 2
-    assert "negotiation: easy does not negotiate; dn-dbes does" in err
+    assert "negotiation: easy does not negotiate. Use dn-dbes." in err
 
 
 def test_a_log_is_not_overwritten_unasked(files, cpsched):
@@ -137,5 +137,5 @@ def test_files_that_cannot_be_read(files, cpsched, text, message):
     (files / "log.swf").write_text(text)
     code, _, err = cpsched("show", "negotiation", "log.swf")
     assert code == 2
-    assert err.startswith(f"cpsched: {message}")
+    assert err.startswith(f"error: {message}")
     assert err.count("\n") == 1

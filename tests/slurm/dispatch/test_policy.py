@@ -201,7 +201,7 @@ def test_any_parameters_and_limits_read_back_equal(parameters, limits):
         ('"2024-03-01T12:00:00"', '"2024-03-01T09:00:00"', "must be after StartTime"),
         ('"2024-03-01T12:00:00"', '"noon"', "'noon', is not a date"),
         ('Nodes = ["n1", "n2"]', "Nodes = []", "Nodes: there are none"),
-        ("[licenses]", "[licences]", "no such key"),
+        ("[licenses]", "[licences]", "unknown key"),
     ],
 )
 def test_what_makes_no_sense_is_named(old, new, message):

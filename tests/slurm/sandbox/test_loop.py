@@ -202,4 +202,4 @@ def test_wrong_names_are_said_before_slurm_starts(cpsched, monkeypatch):
     monkeypatch.setattr(PrivateSlurm, "start", lambda _: pytest.fail("it starts"))
     for words in (("-d", "nosuch"), ("-p", "nosuch"), ("--jobs", "/nowhere")):
         code, _, err = cpsched("slurm", "sandbox", *words)
-        assert (code, err.splitlines()[-1].startswith("cpsched: ")) == (2, True)
+        assert (code, err.splitlines()[-1].startswith("error: ")) == (2, True)
