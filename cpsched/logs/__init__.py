@@ -127,7 +127,7 @@ def _with_count(error: TraceError, number: int) -> TraceError:
     """Return the error of a log's first invalid line with how many there are, and a way on."""
     what = "it" if number == 1 else f"the {counted(number, 'bad line')}"
     return TraceError(
-        f"{error.reason}. --skip-bad-lines skips {what}.",
+        f"{error.reason.rstrip('.')}. --skip-bad-lines skips {what}.",
         file=error.file, line=error.line, field=error.field, value=error.value,
     )  # fmt: skip
 

@@ -42,7 +42,7 @@ def test_simulate_prints_a_table_and_what_was_left_out(files, cpsched):
     assert "log: 4 jobs" in out
     assert "excluded: 1 row of the log (never ran)" in out
     assert "rejected: 1 job that can never run here, 25 % of the jobs with 98 % of the core" in out
-    assert "  1 job, 98 % of the core time: needs 99 units of 1 core" in out
+    assert "  1 job, 98 % of the core time: needs 99 tasks of 1 core" in out
     assert "(job 5)\n    to run them: compare the nodes" in out
     assert out.index("rejected: ") < out.index("mean bounded")
     assert "\nSystem" not in out
@@ -273,7 +273,7 @@ def test_part_of_a_log(files, cpsched):
         (("log", "convert", "log.swf", "four.toml"), "the file exists"),
         (
             ("log", "convert", "log.swf", "log.xyz"),
-            "log.xyz: the file name does not show a format that can be written; end it in .csv,"
+            "log.xyz: the ending names no writable format; end it in .csv,"
             " .parquet,"
             " .sacct, .swf (.gz may follow for text), or give the format (convert: --to-format)",
         ),

@@ -122,12 +122,12 @@ def test_json_has_numbers_given_out_again_flags_and_suspensions(log):
     assert workload.job_id.tolist() == ["7", "7@2", "7@2#2"]
     assert dict(workload.set_aside) == {"state FROBBED": 1, "still waiting": 1}
     assert sorted(notes(workload)) == [
-        "requeued attempts of jobs: 1",
         "hours for which jobs were suspended: 0.0",
         "jobs that were suspended: 3",
         "jobs with the number of an earlier job: 1",
         "not modelled: column mcslabel (nodes are not kept to one label): 100.0 % of the jobs,"
         " 100.0 % of the core-hours",
+        "requeued attempts of jobs: 1",
         "states with the flag EXPEDITING: 1",
     ]
 

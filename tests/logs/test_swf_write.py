@@ -103,7 +103,7 @@ def test_hostile_header_text_cannot_become_a_job(two_jobs, tmp_path):
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"resources": ("gpu",)}, r"SWF counts cores, and the workload has none \(only gpu\)"),
+        ({"resources": ("gpu",)}, r"SWF counts cores, and the log has none \(only gpu\)"),
         ({"request": [[4], [0]]}, "SWF counts cores, and job 2 asks for none"),
     ],
 )

@@ -378,11 +378,11 @@ def test_files_that_are_not_read_are_reported(tmp_path):
     (tmp_path / "gres.conf").write_text("Name=gpu File=/dev/nvidia0\n")
     flat = TREE.replace("topology/tree", "topology/flat")
     imported = site(tmp_path, f"{flat}{nodes}")
-    assert imported.notes == ["gres.conf is not read: what Gres= of slurm.conf says counts"]
+    assert imported.notes == ["gres.conf is ignored (Gres= of slurm.conf counts)"]
     assert [(gap.name, gap.instead) for gap in imported.gaps] == [
         ("Topology=default:b1, default:b2 of 4 nodes", "no topology of its own"),
-        ("resources.yaml", "no hierarchical resources: the file is not read"),
-        ("topology.yaml", "no topology: the file is not read"),
+        ("resources.yaml", "no hierarchical resources (the file is ignored)"),
+        ("topology.yaml", "no topology (the file is ignored)"),
     ]
     files = Files(conf=tmp_path / "slurm.conf", topology=tmp_path / "topology.yaml")
     with pytest.raises(ConfigError, match="topology.yaml is not read; give the same"):

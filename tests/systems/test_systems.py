@@ -226,17 +226,17 @@ BAD_TABLES = {
     "[[queues]]\nexpected_wait = 5": r"queues\[1\]\.name: is missing. It must be text",
     '[[queues]]\nname = "q"\nmaxtime = 5': r"queues\[1\]\.maxtime: .*Did you mean 'max_time'\?",
     '[[queues]]\nname = "q"\ngroups = ["b"]': r"queues\[1\]\.groups: unknown node group 'b'",
-    '[[queues]]\nname = "q"\n[[queues]]\nname = "q"': r"queues\[2\]\.name: there is another queue",
+    '[[queues]]\nname = "q"\n[[queues]]\nname = "q"': r"queues\[2\]\.name: the queue 'q' is given twice",
     '[[queues]]\nname = "q"\nmax_time = 5\ndefault_time = 6': r"default_time: 6 s is more than",
     '[[queues]]\nname = "q"\nusers = "ann"': r"queues\[1\]\.users: is 'ann', must be a list",
-    '[[queues]]\nname = "q"\ndefault = true\n[[queues]]\nname = "r"\ndefault = true': r"another def",
+    '[[queues]]\nname = "q"\ndefault = true\n[[queues]]\nname = "r"\ndefault = true': r"true for two queues",
     '[[queues]]\nname = "q"\nmin_nodes = 3\nmax_nodes = 2': r"max_nodes: is less than min_nodes",
-    '[[queues]]\nname = "a,b"': r"queues\[1\]\.name: must not hold a comma",
+    '[[queues]]\nname = "a,b"': r"queues\[1\]\.name: contains a comma",
     '[[queues]]\nname = "q"\nexclusive = 1': r"exclusive: is 1, must be true or false",
     '[[queues]]\nname = "q"\npriority_tier = -1': r"priority_tier: is -1, must be a whole number",
     '[[queues]]\nname = "q"\npreempt = "cancel"': r"one of: off, requeue, suspend, kill",
     '[[queues]]\nname = "q"\npreempt = "kill"\ngrace = -5': r"grace: is -5, must be seconds as",
-    '[[queues]]\nname = "q"\ngrace = 5': r"grace: needs preempt: nothing is done",
+    '[[queues]]\nname = "q"\ngrace = 5': r"grace: needs preempt in the same queue",
     "[topology]\nlevel_sizes = [16, 24]": r"topology\.level_sizes: switch level of 24 nodes must",
     "[topology]\nlevel_sizes = 16": r"topology\.level_sizes: is 16, must be a list of whole",
     "[topology]\nlevels = [16]": r"topology\.levels: .*Did you mean 'level_sizes'\?",
@@ -263,7 +263,7 @@ BAD_TABLES = {
     '[[nodes]]\ngroup = "b"\ncount = 0\ncore = 1': r"nodes\[2\]\.count: is 0, must be a whole",
     '[[nodes]]\ngroup = "b"\ncount = 2000000\ncore = 1': r"nodes\[2\]\.count: is 2000000, must",
     '[[nodes]]\ngroup = "b"\ncount = 1.5\ncore = 1': r"nodes\[2\]\.count: is 1\.5, must",
-    '[[nodes]]\ngroup = "b"\ncount = 1': r"nodes\[2\]\.core: is missing; every node has",
+    '[[nodes]]\ngroup = "b"\ncount = 1': r"nodes\[2\]\.core: is missing. Every node has",
     '[[nodes]]\ngroup = "b"\ncount = 1\ncore = true': r"nodes\[2\]\.core: is True, must be a whole",
     '[[nodes]]\ngroup = "b"\ncount = 1\ncore = -1': r"nodes\[2\]\.core: is -1, must be a whole",
     '[[nodes]]\ngroup = "b"\ncount = 1\ncore = 1\nmem = 0': r"nodes\[2\]\.mem: is 0, must be KB",
@@ -277,7 +277,7 @@ BAD_TABLES = {
     '[[nodes]]\ngroup = "b"\ncount = 2\ncore = 1\nnames = "n"': r"names: are 1, of 2 nodes",
     '[[nodes]]\ngroup = "b"\ncore = 1\nnames = "n[3-1]"': r"names: 'n\[3-1\]' has '3-1' in brackets",
     '[[nodes]]\ngroup = "b"\ncore = 1\nnames = "node[2-3]"': r"node 3 would be called 'node2'",
-    '[[nodes]]\ngroup = "b"\ncount = 1\ncore = 1\nnames = "{0.x}"': r"names: '{0\.x}' must hold",
+    '[[nodes]]\ngroup = "b"\ncount = 1\ncore = 1\nnames = "{0.x}"': r"names: '{0\.x}' must contain",
     '[[nodes]]\ngroup = "b"\ncount = 1\ncore = 1\nnames = "node{}"': r"node 3 would be called",
 }
 
@@ -294,10 +294,10 @@ def test_bad_table_is_named(text):
         ("", r"resources: is missing. It must be a list that begins with \"core\""),
         ('resources = ["gpu", "core"]', r"resources: must be a list that begins with \"core\""),
         ('resources = ["core", "count"]', r"resources: a resource cannot be called 'count'"),
-        ('resources = ["core"]', r"nodes: there are none; give at least one \[\[nodes\]\]"),
+        ('resources = ["core"]', r"nodes: is missing. Give at least one \[\[nodes\]\]"),
         (
             'resources = ["core", "gpu"]\n[[nodes]]\ngroup = "a"\ncount = 1\ncore = 1',
-            r"resources: 'gpu' is listed, and no node has any",
+            r"resources: 'gpu' is listed, and every node has 0 of it",
         ),
         (
             'resources = ["core"]\n[[nodes]]\ngroup = "a"\ncount = 9\ncore = 9007199254740992',
@@ -432,7 +432,7 @@ def test_names_may_be_listed():
 def test_a_node_that_is_not_there_is_answered_with_those_that_are():
     """As a short list, which is cut off where it gets long; a similar name would say little."""
     names = [f"g{number:02}" for number in range(1, 65)]
-    with pytest.raises(ConfigError, match=r"no node 'g65'; its nodes are g\[01-64\]$"):
+    with pytest.raises(ConfigError, match=r"unknown node 'g65'. Nodes: g\[01-64\]"):
         named_nodes("g01,g[60-70]", names)
     many = listed([f"n{number}" for number in range(0, 1000, 2)])
     assert many.startswith("n[0,2,4,6,")

@@ -74,9 +74,8 @@ def _unknown(policy: SlurmPolicy, system: System, workload: Workload) -> Iterato
     ]
     if parts:
         yield (
-            f"Not in the policy or system file: {'; '.join(parts)}."
-            " Their jobs have no shares and no limits of their own. Is this the log of another"
-            " site?"
+            f"Unknown in the policy and system file: {', '.join(parts)}. Their jobs have no shares"
+            " and limits of their own. Check that the log is of this site."
         )
 
 

@@ -195,7 +195,7 @@ def of_site(cluster: SiteNodes, imported: ImportedPolicy) -> list[Gap]:
     gaps = [*_of_parameters(conf, imported), *_of_partitions(conf), *_of_nodes(cluster)]
     gaps += [*_of_lines(conf), *_of_reservations(conf)]
     if imported.undescribed:
-        instead = "without limits and priority: they are named, but not described (--qos)"
+        instead = "without limits and priority (named, but not described: --qos)"
         gaps.append(Gap(f"QOS {few(imported.undescribed)}", instead))
     return gaps
 
@@ -333,7 +333,7 @@ def _of_nodes(cluster: SiteNodes) -> Iterator[Gap]:
     if down := list(dict.fromkeys((*down, *listed))):
         yield Gap(
             f"{counted(len(down), 'node')} down or drained: {brief(compress(down))}",
-            "they are up; simulate --outages",
+            "they are up (use simulate --outages)",
         )
     if cloud := [node for node in cluster.nodes if "CLOUD" in node.state]:
         yield Gap(f"{counted(len(cloud), 'node')} of State=CLOUD", "they are always on")
@@ -435,7 +435,7 @@ def _parts_of_gpus(cluster: SiteNodes) -> Iterator[tuple[Gap, bool]]:
     yield (
         Gap(
             "shards of GPUs (shard, mps)",
-            "counted in addition to the GPUs: one may be given out whole and in shards",
+            "counted in addition to the GPUs (a GPU may be allocated twice, as a GPU and in shards)",
             lambda job: not job.gres.isdisjoint(parts),
         ),
         not set(parts).isdisjoint(types),

@@ -48,10 +48,8 @@ class Slurm(Preemption):
 
     name = "slurm"
     family = "Slurm"
-    good_for = "what your own Slurm would do, under its policy"
-    goes_wrong_when = (
-        "time limits are uninformative, or jobs that share nodes have to wait for whole ones"
-    )
+    good_for = "a simulation of your own Slurm under its policy"
+    goes_wrong_when = "time limits are uninformative, or jobs that share nodes wait for whole nodes"
 
     def __init__(
         self,

@@ -89,8 +89,8 @@ class SlurmBackfill(LearningDispatcher):
 
     name = "slurm-backfill"
     family = "Slurm"
-    good_for = "what Slurm does, as the papers' baseline"
-    goes_wrong_when = "jobs share nodes, which it reserves whole, or wide jobs have to wait a day"
+    good_for = "Slurm's rules, as the baseline of the papers"
+    goes_wrong_when = "jobs share nodes (it reserves whole nodes), or wide jobs wait a day"
 
     def __init__(
         self,
@@ -127,8 +127,8 @@ class SlurmBackfill(LearningDispatcher):
         nodes = nodes_of(system, tree=self.tree)
         if self.close and system.is_counted_pool:
             raise ConfigError(
-                "the system is a counted pool, so with reserve=nodes the first reservation"
-                " would block all of it: set reserve=amounts",
+                "the system counts processors without nodes, so with reserve=nodes the first"
+                " reservation blocks all of it. Set reserve=amounts.",
                 where=f"system {system.name}",
             )
         super().reset(system, seed)

@@ -74,7 +74,7 @@ class LocalityRequest(NamedTuple):
             Whether nodes are counted pools rather than places.
         """
         if is_pool:
-            return f"asks for nodes {self._words(topology)}, and the system counts processors without nodes"
+            return f"must lie {self._words(topology)}, and the system has no nodes"
         if not self._counts(int((fitting > 0).sum())):
             nodes_max = min(self.nodes_max, self.units, int((fitting > 0).sum()))
             return (

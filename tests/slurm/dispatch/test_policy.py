@@ -200,7 +200,7 @@ def test_any_parameters_and_limits_read_back_equal(parameters, limits):
         ("RawUsage = 12.5", 'RawUsage = "much"', "must be a number from 0 on"),
         ('"2024-03-01T12:00:00"', '"2024-03-01T09:00:00"', "must be after StartTime"),
         ('"2024-03-01T12:00:00"', '"noon"', "'noon', is not a date"),
-        ('Nodes = ["n1", "n2"]', "Nodes = []", "Nodes: there are none"),
+        ('Nodes = ["n1", "n2"]', "Nodes = []", "Nodes: is empty"),
         ("[licenses]", "[licences]", "unknown key"),
     ],
 )
