@@ -194,7 +194,7 @@ class _LineReader(NamedTuple):
             if len(amounts) != len(self.kinds):
                 raise ConfigError(
                     f"a unit in the file has {len(amounts)} amounts, but {len(self.kinds)} are"
-                    f" named ({', '.join(self.kinds)}). Name the file's resource types in its order.",
+                    f" named ({', '.join(self.kinds)}). Name the file's resource types in order.",
                     where=place.file,
                     key="resources",
                 )

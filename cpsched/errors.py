@@ -131,6 +131,13 @@ class ConfigError(CpschedError, ValueError):
         super().__init__(": ".join([*parts, message]))
 
 
+def unreadable(error: OSError) -> str:
+    """Return why a file cannot be read: ``no such file``, or what the system says."""
+    if isinstance(error, FileNotFoundError):
+        return "no such file"
+    return f"cannot be read: {error.strerror or error}"
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return `` Did you mean 'x'?`` for the closest known names, or nothing if none is close."""
     names = list(known)

@@ -71,7 +71,9 @@ def _without_name(kind: str) -> ConfigError:
     """Return the error of a command without a name, or with a name alone."""
     kinds = [group for group in KINDS if kind in names_of(group)]
     if kinds:
-        return ConfigError(f"is a name. Use 'cpsched show {kinds[0]} {kind}'.", key=kind)
+        return ConfigError(
+            f"is one of the {kinds[0]}. Use 'cpsched show {kinds[0]} {kind}'.", key=kind
+        )
     group = kind_of(kind, (*KINDS, _NEGOTIATION))
     return ConfigError(f"the name is missing. Use 'cpsched show {group} NAME'.", key=kind)
 

@@ -92,7 +92,8 @@ class UsageCap(NamedTuple):
         for kind in self.factors:
             if kind not in (_JOBS, *resources):
                 raise ConfigError(
-                    f"'{self.text}': unknown resource type '{kind}'. Types: {', '.join(resources)}.",
+                    f"'{self.text}': unknown resource type '{kind}'. Types:"
+                    f" {', '.join(resources)}.",
                     key="constraint",
                 )
 

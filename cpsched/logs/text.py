@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
 
-from cpsched.errors import TraceError
+from cpsched.errors import TraceError, unreadable
 from cpsched.util.atomic_files import replacing
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise TraceError(f"the gzip file is truncated or damaged ({error})", file=path) from error
     except OSError as error:
-        raise TraceError(f"cannot be read: {error.strerror or error}", file=path) from error
+        raise TraceError(unreadable(error), file=path) from error
 
 
 def head(path: Path, size: int = 2**16) -> bytes:

@@ -248,7 +248,7 @@ def test_part_of_a_log(files, cpsched):
     [
         (
             ("simulate", "none.swf", "--system", "four.toml"),
-            "none.swf: cannot be read: No such file",
+            "none.swf: no such file",
         ),
         (("simulate", "log.swf", "--system", "eurorra"), "Did you mean 'eurora'?"),
         (("simulate", "log.swf", "--system", "no.toml"), "no.toml: cannot be read"),
@@ -265,11 +265,11 @@ def test_part_of_a_log(files, cpsched):
         ((*SIMULATE, "-p", "actual:factor=0"), "factor is 0, must be above 0 and at most 1000"),
         ((*SIMULATE, "--on-infeasible", "error"), "job 5 can never run on this system"),
         ((*SIMULATE, "--from", "yesterday"), "'yesterday' is not a time. Give seconds or a date"),
-        ((*SIMULATE, "--from", "99999"), "no job is left after first, from and to"),
+        ((*SIMULATE, "--from", "99999"), "--first, --from and --to select 0 of"),
         ((*SIMULATE, "--input-format", "excel"), "unknown log format 'excel'"),
         ((*SIMULATE, "--export", "slurm"), "--export: slurm needs a folder. Add --out"),
         ((*SIMULATE, "--slurm-policy", "gone.toml"), "gone.toml: cannot be read"),
-        (("verify", "."), "is not a run and holds none"),
+        (("verify", "."), "is not a folder of runs"),
         (("log", "convert", "log.swf", "four.toml"), "the file exists"),
         (
             ("log", "convert", "log.swf", "log.xyz"),

@@ -151,7 +151,7 @@ def test_failed_runs_are_said_and_the_exit_code_tells(files, cpsched):
             ("compare", "none.swf", "--out", "o"),
             "none.swf: no such file",
         ),
-        (("compare", "none.toml", "--out", "o"), "none.toml: cannot be read: No such file"),
+        (("compare", "none.toml", "--out", "o"), "none.toml: no such file"),
         ((*QUICK, "-d", "esay"), "unknown dispatcher 'esay'"),
         (
             (*QUICK, "--allocator", "x"),

@@ -158,7 +158,7 @@ def test_a_folder_that_is_something_else_is_left_alone(cpsched, log, tmp_path):
     (tmp_path / "full" / "mine").write_text("x")
     code, _, err = cpsched("compare", log, "--out", "full")
     assert (code, err.count("\n")) == (2, 1)
-    assert "is not empty and holds no study" in err
+    assert "is not empty and is not a study folder" in err
     assert [path.name for path in (tmp_path / "full").iterdir()] == ["mine"]
 
 

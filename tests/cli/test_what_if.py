@@ -71,7 +71,7 @@ def test_together_they_are_one(files, cpsched):
         ((), "--change: is missing"),
         (("-c", "drop user=9"), "no job of the log has the user '9'"),
         (("-c", "set backfil=sjf"), "has no option '"),
-        (("-c", "add-nodes group=gpu,count=1"), "there is no node group 'gpu'"),
+        (("-c", "add-nodes group=gpu,count=1"), "unknown node group 'gpu'"),
         (("--add-nodes", "group=gpu,count=1"), "No such option: --add-nodes"),
         (("-c", "outage nodes=node9,start=0,end=5"), "no node 'node9'"),
     ],

@@ -136,7 +136,7 @@ def test_results_as_a_data_frame_have_the_columns_of_their_file():
     ("change", "said"),
     [
         ({"log": 7}, "the log is a int, must be the path of a log or a Workload"),
-        ({"log": "nowhere.swf"}, "nowhere.swf: cannot be read: No such file"),
+        ({"log": "nowhere.swf"}, "nowhere.swf: no such file"),
         ({"system": 7}, "the system is a int, must be a name"),
         ({"system": [7]}, "the system is a int, must be a name"),
         ({"system": "eurrora"}, "^system: unknown system 'eurrora'"),

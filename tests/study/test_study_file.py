@@ -338,7 +338,7 @@ def test_a_study_that_is_not_there(tmp_path):
     """Names are looked up among the shipped studies, paths are read."""
     with pytest.raises(UnknownNameError, match="Did you mean 'remediani'"):
         load_study("remediany")
-    with pytest.raises(ConfigError, match="cannot be read: No such file"):
+    with pytest.raises(ConfigError, match="no such file"):
         load_study(tmp_path / "none.toml")
     (tmp_path / "bad.toml").write_bytes(b"\xff")
     with pytest.raises(ConfigError, match="is not UTF-8 text"):

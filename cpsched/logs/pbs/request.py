@@ -331,7 +331,8 @@ def _fill_counted(
         if kind in chunk.amounts:
             if total not in (0, chunk.total(kind)):
                 notes.append(
-                    f"have another amount in Resource_List.{key} than in their chunks (the chunks count)"
+                    f"have another amount in Resource_List.{key} than in their chunks (the chunks"
+                    " count)"
                 )
         elif totals.setdefault(kind, total) != total:
             raise position.error(

@@ -435,7 +435,7 @@ def _parts_of_gpus(cluster: SiteNodes) -> Iterator[tuple[Gap, bool]]:
     yield (
         Gap(
             "shards of GPUs (shard, mps)",
-            "counted in addition to the GPUs (a GPU may be allocated twice, as a GPU and in shards)",
+            "counted in addition to GPUs (a GPU may be allocated as a GPU and in shards)",
             lambda job: not job.gres.isdisjoint(parts),
         ),
         not set(parts).isdisjoint(types),

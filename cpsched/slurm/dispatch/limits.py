@@ -341,7 +341,10 @@ class LimitCounters:
             decided.add("MaxWall")
             maximum, own = limits["MaxWall"], job.minutes * 60
             if own > maximum:
-                detail = f"MaxWall of {whose} is {duration(maximum)}, and the job asks for {duration(own)}"
+                detail = (
+                    f"MaxWall of {whose} is {duration(maximum)}, and the job asks for"
+                    f" {duration(own)}"
+                )
                 yield ExceededLimit(f"{prefix}WallDurationPerJobLimit", detail)
 
     def _amount(self, tres: str, amounts: Sequence[int]) -> int:

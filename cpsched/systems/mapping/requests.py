@@ -106,8 +106,7 @@ def to_units(draft: Draft) -> None:
     if mapping is None:
         raise ConfigError(
             "the log only counts processors, and the system does not say how they are placed on"
-            " nodes:"
-            f" set processors in [log] to one of: {', '.join(ProcessorMapping)}",
+            f" nodes. Set processors in [log] to one of: {', '.join(ProcessorMapping)}.",
             where=f"system {draft.system.name}",
         )
     request = draft.workload.request.copy()
