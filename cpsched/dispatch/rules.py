@@ -68,9 +68,7 @@ class Sjf(Fifo):
 
     name = "sjf"
     good_for = "a reference, and short jobs with known runtimes"
-    goes_wrong_when = (
-        "jobs are large or long, or only requested times are known (it drains the cluster as well)"
-    )
+    goes_wrong_when = "jobs are large or long, or only requested times are known"
     order = orders.SjfOrder
 
 

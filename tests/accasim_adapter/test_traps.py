@@ -199,7 +199,7 @@ def test_what_can_never_run_is_rejected_with_a_reason(caplog):
     assert rejected == ["wide", "none", "gpu"]
     assert [job_id for _, job_id, _ in answers] == ["good"]
     assert "wide can never run here: needs 5 units" in caplog.text
-    assert "gpu can never run here: asks for 1 gpu, the system has none" in caplog.text
+    assert "gpu can never run here: asks for 1 gpu, and the system has none" in caplog.text
 
 
 def test_a_job_without_a_requested_time_needs_a_default():

@@ -87,12 +87,12 @@ def test_jobs_without_a_walltime_take_the_default():
                 "SIMULATION_BEGINS",
                 {"compute_resources": [{"id": 0}], "allow_compute_sharing": True},
             ),
-            "jobs do not share hosts",
+            "hosts are not shared",
         ),
         (ended(7), "'w0!7' ends, but was not submitted"),
         (("JOB_SUBMITTED", {"job_id": "w0!1"}), "job of JOB_SUBMITTED is missing"),
         (("JOB_SUBMITTED", {"job_id": "w0!1", "job": {"res": 1.5}}), "no whole number of hosts"),
-        (("RESOURCE_STATE_CHANGED", {}), "'RESOURCE_STATE_CHANGED' cannot be respected"),
+        (("RESOURCE_STATE_CHANGED", {}), "'RESOURCE_STATE_CHANGED' is not supported"),
     ],
 )
 def test_what_cannot_be_respected_is_refused(event, problem):

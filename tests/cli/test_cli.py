@@ -41,7 +41,10 @@ def test_simulate_prints_a_table_and_what_was_left_out(files, cpsched):
     assert (code, err) == (0, "")
     assert "log: 4 jobs" in out
     assert "excluded: 1 row of the log (never ran)" in out
-    assert "rejected: 1 job that can never run here, 25 % of the jobs with 98 % of the core" in out
+    assert (
+        "rejected: 1 job that can never run on this system, 25 % of the jobs with 98 % of the core"
+        in out
+    )
     assert "  1 job, 98 % of the core time: needs 99 tasks of 1 core" in out
     assert "(job 5)\n    to run them: compare the nodes" in out
     assert out.index("rejected: ") < out.index("mean bounded")
@@ -251,7 +254,7 @@ def test_part_of_a_log(files, cpsched):
             "none.swf: no such file",
         ),
         (("simulate", "log.swf", "--system", "eurorra"), "Did you mean 'eurora'?"),
-        (("simulate", "log.swf", "--system", "no.toml"), "no.toml: cannot be read"),
+        (("simulate", "log.swf", "--system", "no.toml"), "no.toml: no such file"),
         ((*SIMULATE, "-d", "easi"), "unknown dispatcher 'easi'"),
         ((*SIMULATE, "--allocator", "frist-fit"), "Did you mean 'first-fit'?"),
         ((*SIMULATE, "-d", "easy:backfil=sjf"), "Did you mean 'backfill'?"),
@@ -268,16 +271,16 @@ def test_part_of_a_log(files, cpsched):
         ((*SIMULATE, "--from", "99999"), "--first, --from and --to select 0 of"),
         ((*SIMULATE, "--input-format", "excel"), "unknown log format 'excel'"),
         ((*SIMULATE, "--export", "slurm"), "--export: slurm needs a folder. Add --out"),
-        ((*SIMULATE, "--slurm-policy", "gone.toml"), "gone.toml: cannot be read"),
+        ((*SIMULATE, "--slurm-policy", "gone.toml"), "gone.toml: no such file"),
         (("verify", "."), "is not a folder of runs"),
         (("log", "convert", "log.swf", "four.toml"), "the file exists"),
         (
             ("log", "convert", "log.swf", "log.xyz"),
-            "log.xyz: the ending names no writable format; end it in .csv,"
+            "log.xyz: the ending names no writable format. End the name in .csv,"
             " .parquet,"
-            " .sacct, .swf (.gz may follow for text), or give the format (convert: --to-format)",
+            " .sacct, .swf (text also .gz), or give the format (log convert --to-format)",
         ),
-        (("simulate", "\x1b[31m.swf", "--system", "four.toml"), "\\x1b[31m.swf: cannot be read"),
+        (("simulate", "\x1b[31m.swf", "--system", "four.toml"), "\\x1b[31m.swf: no such file"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(files, cpsched, arguments, message):

@@ -30,7 +30,7 @@ def test_what_is_assumed_is_named_and_where_to_go_on(cpsched, log, tmp_path):
     assert (tmp_path / "first" / "report.html").is_file()
     system = tmp_path / "first" / "inputs" / "inferred-log.toml"
     name = str(system.relative_to(tmp_path))
-    assert f"\ninferred system of log.swf: {name}, to be corrected\n" in out
+    assert f"\ninferred system of log.swf: {name} (edit it if a value is wrong)\n" in out
     assert out.endswith(
         f"\nNext:\n  cpsched what-if log.swf --skip-bad-lines --system {name} --change"
         " 'scale-load 1.1' --out what-if\n"

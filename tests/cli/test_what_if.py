@@ -73,7 +73,7 @@ def test_together_they_are_one(files, cpsched):
         (("-c", "set backfil=sjf"), "has no option '"),
         (("-c", "add-nodes group=gpu,count=1"), "unknown node group 'gpu'"),
         (("--add-nodes", "group=gpu,count=1"), "No such option: --add-nodes"),
-        (("-c", "outage nodes=node9,start=0,end=5"), "no node 'node9'"),
+        (("-c", "outage nodes=node9,start=0,end=5"), "unknown node 'node9'"),
     ],
 )
 def test_what_makes_no_sense_is_one_line(files, cpsched, options, message):

@@ -98,7 +98,7 @@ WHOLE_OR_ALL = "must be 0 or more, or 'all'"
         ("lookahead:aging=99999999999999999999", "is not a length of time"),
         ("lookahead:aging=0", "aging is 0, must be from 1 to 1099511627776"),
         ("lookahead:arrivals=-1", "arrivals is -1"),
-        ("speculative:dispatcher=speculative", "must be a dispatcher of another kind"),
+        ("speculative:dispatcher=speculative", "must be another dispatcher"),
         ("speculative:dispatcher=easier", "easier"),
         ("speculative:seconds=0", "seconds"),
         ("speculative:seconds=300,least=300", "least"),

@@ -130,7 +130,7 @@ def test_a_log_and_a_system_are_named_by_their_files(tmp_path):
         (("log.swf",), "the system is missing: give the name of one"),
         ((7, "eurora"), "the workload is a int, must be the path of a log or a Workload"),
         (("{log}", 7), "the system is a int, must be a name"),
-        (("nowhere.swf", "eurora"), "nowhere.swf: cannot be read"),
+        (("nowhere.swf", "eurora"), "nowhere.swf: no such file"),
         (("{log}", "eurrora"), "Did you mean 'eurora'"),
         (("{log}", "nowhere.toml"), "nowhere.toml: cannot be read"),
     ],

@@ -25,7 +25,7 @@ from cpsched.util.spec import build
         ("dn-dbes:mapped_share=2", "mapped_share is 2.0, must be from 0 to 1"),
         ("malleable:strategy=best", "strategy: is 'best', must be one of: minimum, preferred"),
         ("malleable:depth=0", "depth is 0"),
-        ("malleable:dispatcher=malleable", "must be a dispatcher of another kind"),
+        ("malleable:dispatcher=malleable", "must be another dispatcher"),
         ("cp-malleable:aging=0", "aging is 0"),
         ("cp-malleable:limit=0", "limit is 0"),
         ("cp-malleable:dispatcher=slurm-backfill", "which has no allocator"),

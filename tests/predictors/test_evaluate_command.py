@@ -35,7 +35,7 @@ def test_prints_tables(files, cpsched):
     assert "log: 5 jobs" in out
     assert "excluded: 1 row of the log (never ran)" in out
     assert "starts: as recorded" in out
-    assert "runtime 0: 1 job;" in out
+    assert "runtime 0: 1 job (1 s in log errors)" in out
     lines = [line.split() for line in out.splitlines()]
     # Predicted 100, 4, 4, 40 and 100 for 4, 4, 40, 40 and 0: errors 96, 0, 36, 0, 100 = 232 s.
     row = next(line for line in lines if line[:1] == ["user-history"] and len(line) > 4)
@@ -75,7 +75,7 @@ def test_short_jobs_can_be_left_out(files, cpsched):
     _, out, _ = cpsched(*EVALUATE, "--min-runtime", "1", "--json")
     assert [item["overall"]["jobs"] for item in json.loads(out)["predictors"]] == [4] * 4
     code, _, err = cpsched(*EVALUATE, "--min-runtime", "41")
-    assert (code, err) == (2, "error: --min-runtime: no job ran for 41 seconds or more\n")
+    assert (code, err) == (2, "error: --min-runtime: the longest job is shorter than 41 seconds\n")
 
 
 @pytest.mark.parametrize("name", ["all.csv", "all.csv.gz", "all.parquet"])
@@ -106,8 +106,8 @@ def test_starts_can_be_simulated(files, cpsched):
     ("arguments", "message"),
     [
         (("-p", "oracle"), "unknown predictor 'oracle'"),
-        (("-p", "last:days=3"), "'last' takes: count, limit"),
-        (("-d", "fifo"), "--dispatcher: needs a --system to simulate on"),
+        (("-p", "last:days=3"), "last has no option 'days'. Options: count, limit"),
+        (("-d", "fifo"), "--dispatcher: needs a system to simulate on. Add --system."),
         (("--system", "four.toml", "-d", "lifo"), "unknown dispatcher 'lifo'"),
         (("--out", "all.xls"), "must end in .csv, .csv.gz, .parquet"),
         (("--out", "nowhere/all.csv"), "its folder does not exist"),

@@ -87,11 +87,11 @@ BAD_CONF = {
     "SwitchName=b Switches=c\nSwitchName=c Switches=b": ":1: b: is below itself",
     "SwitchName=b Switches=b": ":1: b: is below itself",
     "SwitchName=a Nodes=n[01-08]\n\nSwitchName=b Switches=a,x":
-        ":3: b: has a switch 'x', which the file does not describe",
+        ":3: b: has a switch 'x', which the file lacks",
     "SwitchName=a Nodes=n[01-08]\nSwitchName=b Switches=a\nSwitchName=c Switches=a":
         ":3: c: has a switch 'a', which is below 'b' too",
     "SwitchName=a Nodes=n[01-08]\nSwitchName=a Nodes=n01":
-        ":2: a: is in the file already, on line 1",
+        ":2: a: is on line 1 as well",
     "SwitchName=a Nodes=n[01-08] Switches=b": ":1: SwitchName: 'a' needs either Nodes or Switches",
     "SwitchName=a": ":1: SwitchName: 'a' needs either Nodes or Switches",
     "SwitchName= Nodes=n01": ":1: SwitchName: 'Nodes=n01' needs either",
@@ -204,7 +204,7 @@ def test_no_job_has_nodes_of_two_trees(tmp_path, dispatcher):
 
 def test_a_file_that_is_not_there(tmp_path):
     (path := tmp_path / "m.toml").write_text(SYSTEM.replace("FILE", "none.conf"))
-    with pytest.raises(ConfigError, match=r"none\.conf: cannot be read: No such file"):
+    with pytest.raises(ConfigError, match=r"none\.conf: no such file"):
         systems.load(path)
 
 

@@ -284,7 +284,7 @@ def test_a_part_of_all_workloads(study):
             r"workloads\[1\].to: the part of the log ends at 2011-01-01T23:00:00-01:00, must be after",
         ),
         (TOP + LOG + 'predictors = ["W"]', r"predictors: 'W' is not one of: requested"),
-        (TOP + '[[workloads]]\ngenerator = "x"', "generator: unknown generator 'x'; there are: esp, esp-nodes, eurora, heterogeneous"),
+        (TOP + '[[workloads]]\ngenerator = "x"', "generator: unknown generator 'x'. All names: cpsched list generators"),
         (TOP + LOG + "options = {}", r"workloads\[1\].options: does not apply to a workload of a file"),
         (TOP + ESP + 'input_format = "swf"', r"workloads\[1\].input_format: does not apply to a workload of a g"),
         (TOP + LOG + "seeded = true", r"workloads\[1\].seeded: does not apply to a workload of a file"),

@@ -183,7 +183,7 @@ def test_which_rules_are_broken(schedule, change, options, broken):
     assert rules(change(schedule), **options) == broken
 
 
-ALONG = ", must hold some all along [1, 7), in one phase after the other"
+ALONG = ", must have nodes throughout [1, 7), in one phase after the other"
 #: By rule, what is said of a schedule that is broken so.
 BROKEN = {
     Rule.OUTCOME: {
@@ -258,12 +258,12 @@ BROKEN = {
         "job later is on 1 nodes from 9223372036854775807 on, nodes are within [0, 6)": segment(
             "later", node=2**63 - 1
         ),
-        "job plain holds node n0 twice": split_up(
+        "job plain has node n0 twice": split_up(
             "plain", {"units": 1, "amount": [1, 0]}, {"units": 1, "amount": [1, 0]}
         ),
     },
     Rule.UNITS: {
-        "job plain has 1 units, asks for 2": segment("plain", units=1, amount=(1, 0)),
+        "job plain has 1 tasks, asks for 2": segment("plain", units=1, amount=(1, 0)),
         "job plain has 0 tasks on a node, must have at least one": split_up(
             "plain", {}, {"node": 5, "units": 0, "amount": [0, 0]}
         ),
@@ -273,14 +273,14 @@ BROKEN = {
         "job even is on 2 nodes, may touch 1 to 1": column("even", nodes_min=1, nodes_max=1),
     },
     Rule.SPLIT: {
-        "job even has 3 units on one node and 1 on another": split_up(
+        "job even has 3 tasks on one node and 1 on another": split_up(
             "even",
             {"count": 1, "units": 3, "amount": [3, 0]},
             {"node": 2, "count": 1, "units": 1, "amount": [1, 0]},
         ),
     },
     Rule.CONTIGUOUS: {
-        "job even needs consecutive nodes; n5 does not follow n1": split_up(
+        "job even needs consecutive nodes, and n5 does not follow n1": split_up(
             "even", {"count": 1}, {"node": 5, "count": 1}
         ),
     },
@@ -322,14 +322,14 @@ BROKEN = {
         ): changed(outages=Outages.of([(0, 18, 20)], [10])),
     },
     Rule.CAPACITY: {
-        "job killed takes node n4 to 5 core at 3, it has 4": in_turn(
+        "job killed takes node n4 to 5 core at 3, more than its 4": in_turn(
             column("killed", units=3, units_max=3),
             segment("killed", node=4, amount=(3, 0), units=3),
         ),
-        "job after takes node n0 to 6 core at 9, it has 4": in_turn(
+        "job after takes node n0 to 6 core at 9, more than its 4": in_turn(
             column("after", dependency=-1), moved("after", 9, 14)
         ),
-        "job empty takes node n0 to 5 core at 4, it has 4": in_turn(
+        "job empty takes node n0 to 5 core at 4, more than its 4": in_turn(
             column("empty", units=5, units_max=5), segment("empty", amount=(5, 0), units=5)
         ),
     },
@@ -508,7 +508,7 @@ def test_hostile_job_names_stay_on_one_line(schedule):
     workload = schedule.workload.with_columns(job_id=names)
     broken = segment("even", units=1)(segment("plain", units=1)(schedule))
     found = verify(replace(broken, workload=workload))
-    assert found[0].message == r"job a\x1b[2J\nb has 1 units, asks for 2"
+    assert found[0].message == r"job a\x1b[2J\nb has 1 tasks, asks for 2"
     assert found[1].message.startswith("job cccc")
     assert all(len(violation.message) < 150 for violation in found)
 
