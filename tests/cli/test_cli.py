@@ -46,7 +46,7 @@ def test_simulate_prints_a_table_and_what_was_left_out(files, cpsched):
         in out
     )
     assert "  1 job, 98 % of the core time: needs 99 tasks of 1 core" in out
-    assert "(job 5)\n    to run them: compare the nodes" in out
+    assert "(first: job 5)\n    to run them: compare the nodes" in out
     assert out.index("rejected: ") < out.index("mean bounded")
     assert "\nSystem" not in out
     # One table, the baseline's values first.

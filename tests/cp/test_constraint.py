@@ -89,7 +89,9 @@ def test_what_a_rule_cannot_count_or_no_job_can_keep():
     ):
         build("dispatchers", "cp-pool:constraint=mic at most 5").reset(NODES, 0)
     night = machine((4, 0), resources=("core", "gpu"), queues=(SimpleNamespace(name="night"),))
-    with pytest.raises(ConfigError, match="no queue 'nigth'; it has: night. Did you mean 'night'"):
+    with pytest.raises(
+        ConfigError, match="unknown queue 'nigth'. Queues: night. Did you mean 'night'"
+    ):
         build("dispatchers", "cp-pool:constraint=jobs of queue nigth at most 5").reset(night, 0)
     with pytest.raises(ConfigError, match="the job submitted at second 18 asks for 3"):
         run(workload(1), NODES, "cp-pool:constraint=core per queue at most 2")

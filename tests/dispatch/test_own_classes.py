@@ -55,7 +55,7 @@ NUMBER = 3
         ("changes", "Plain", "the class is not a change. Derive it"),
         ("observers", "Plain", "the class is not a observer. Derive it"),
         ("dispatchers", "NUMBER", "is of type int, must be the class of a dispatcher"),
-        ("dispatchers", "Plane", f"module '{HERE}' has no 'Plane'; its classes are: Ag"),
+        ("dispatchers", "Plane", f"module '{HERE}' has no 'Plane'. Did you mean 'Plain'?"),
         ("dispatchers", "plane", f"module '{HERE}' has no 'plane'"),
         ("dispatchers", "Value", "depth is 1, must be 2"),
     ],

@@ -310,7 +310,7 @@ def test_what_cannot_be_is_an_error():
     cluster.decide(5)
     assert cluster.is_due(5)
     one = np.ones(1, dtype=np.int64)
-    with pytest.raises(DispatchError, match="is given 2 units"):
+    with pytest.raises(DispatchError, match="is given 2 tasks"):
         cluster.start([Start(job, Allocation(one * 0, one * 2, one[:, None] * 2))], 6)
 
 

@@ -325,8 +325,8 @@ def test_words_of_lists_are_read_as_slurm_reads_them(tmp_path):
     assert [note.partition(":")[0] for note in imported.notes] == [
         "SchedulerParameters assoc_limit_stop=no is on, as Slurm looks for the word alone",
         "SchedulerParameters bf_interval=45s is 45",
-        "SchedulerParameters bf_window=99999 is out of bounds",
-        "SchedulerParameters bf_max_job_array_resv=5000 is out of bounds",
+        "SchedulerParameters bf_window=99999 is out of bounds, so Slurm keeps its default, 1440",
+        "SchedulerParameters bf_max_job_array_resv=5000 is out of bounds, so Slurm keeps its default, 20",
     ]
     assert [gap.name for gap in imported.gaps] == [
         "PreemptParameters=reorder_count=3",

@@ -131,7 +131,7 @@ WARNED = {
     "BlockName=a Nodes=n[05-08]\nBlockName=b Nodes=n[01-02]": (
         "56781234", ((4, 2, 1, 1),), False, [],
     ),
-    "SwitchName=a Nodes=n[01-09]": ("12345678", ((8,),), False, ["the system has no node n09"]),
+    "SwitchName=a Nodes=n[01-09]": ("12345678", ((8,),), False, ["unknown node n09"]),
     "SwitchName=a Nodes=n[01-08]\nSwitchName=b Nodes=n08\nSwitchName=c Switches=a,b": (
         "12345678", ((8,),), False, [r"first of several switches or blocks: n08 \(also in a\)"],
     ),
