@@ -55,15 +55,15 @@ class _SystemFile(Model):
             raise ConfigError("no group has cores", key="groups")
         for group in self.resources:
             if group not in self.groups:
-                there = instead_of(group, self.groups, "; there are:")
-                raise ConfigError(f"no such group{there}", key=f"resources.{group}")
+                there = instead_of(group, self.groups, "Groups")
+                raise ConfigError(f"unknown group{there}", key=f"resources.{group}")
         if not 1 <= (num_nodes := sum(self.resources.values())) <= MAX_NODES:
             raise ConfigError(
                 f"{num_nodes} nodes in all, must be 1 to {MAX_NODES}", key="resources"
             )
         for name, amounts in self.equivalence.items():
             if name != "processor":
-                raise ConfigError(f"names {name}; only processor is understood", key="equivalence")
+                raise ConfigError(f"names {name}, must be processor", key="equivalence")
             if not amounts.get("core") or any(amounts[kind] for kind in amounts if kind != "core"):
                 raise ConfigError(
                     'must be cores alone, at least one, such as {"core": 1}',

@@ -74,7 +74,7 @@ def _default_time(job: Event, queue: str, system: System) -> int:
     if seconds is None:
         raise ConfigError(
             f"job {job.id} has no requested time (expected_duration is"
-            f" {job.expected_duration}); set default_time for such jobs",
+            f" {job.expected_duration}). Set default_time for such jobs.",
             where="AccaSim",
         )
     return seconds

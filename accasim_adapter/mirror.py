@@ -14,6 +14,7 @@ from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Start
 from cpsched.util.types import Status
+from cpsched.util.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -206,9 +207,9 @@ class AccasimMirror:
         if all(self._status.values()) and num_loaded == len(self._waiting):
             first = next(iter(self._waiting.values()))
             raise DispatchError(
-                f"{self._cluster.dispatcher.name} leaves {len(self._waiting)} jobs waiting forever"
-                f" (the first is job {first.id}): nothing runs, nothing will be"
-                " submitted, and nothing starts"
+                f"{self._cluster.dispatcher.name} deadlocked:"
+                f" {counted(len(self._waiting), 'job')} waiting (the first is job {first.id}),"
+                " none running, no submissions left"
             )
 
     def _allocation(self, job: Event, row: int) -> Allocation:

@@ -26,7 +26,7 @@ def _load(module: str, name: str) -> Any:
         return getattr(import_module(f"accasim.{module}"), name)
     except ImportError as error:
         raise ConfigError(
-            f"AccaSim cannot be imported ({error}); install it with: pip install 'cpsched[accasim]'"
+            f"AccaSim cannot be imported ({error}). Install it with: pip install 'cpsched[accasim]'"
         ) from error
 
 

@@ -87,7 +87,7 @@ def read_schedule(
     reader = _LineReader(kinds, system, _zone(zone), start_time)
     rows = [reader.row(decode(raw, at), at) for at, raw in _located_lines(path)]
     if not rows:
-        raise TraceError("there is no job in it", file=path)
+        raise TraceError("contains no job", file=path)
     # Jobs of the same second by their numbers in the log.
     rows.sort(key=lambda row: (row.queued, int(row.job) if _is_number(row.job) else -1, row.job))
     if (early := rows[0]).queued < 0:
@@ -99,7 +99,7 @@ def read_schedule(
     fitted = fit(_workload(path, rows, kinds, start_time), system, enforce_time_limits=False)
     for row, reason in fitted.rejected:
         raise ConfigError(
-            f"job {fitted.workload.job_id[row]} of the file could never run on it: {reason}",
+            f"job {fitted.workload.job_id[row]} of the file can never run on the system ({reason})",
             where=f"system {system.name}",
         )
     requested = fitted.workload.requested_time.copy()
@@ -163,14 +163,13 @@ class _LineReader(NamedTuple):
         )
         if not queued <= start <= end:
             raise place.error(
-                "a job starts before it is queued, or ends before it starts: is it another time"
-                " zone?",
+                "a job starts before it is queued, or ends before it starts. Check the time zone.",
                 "start",
                 match["start"],
             )
         nodes, request = self._allocation(match["held"], place)
         if len(nodes) != int(match["units"]):
-            raise place.error(f"{len(nodes)} units have nodes", "units", match["units"])
+            raise place.error(f"{len(nodes)} tasks have nodes", "units", match["units"])
         num_nodes = self.system.num_nodes
         if not 1 <= min(nodes) <= max(nodes) <= num_nodes:
             right = f"nodes must be 1 to {num_nodes}, as {self.system.name} has them"
@@ -197,14 +196,14 @@ class _LineReader(NamedTuple):
             if len(amounts) != len(self.kinds):
                 raise ConfigError(
                     f"a unit in the file has {len(amounts)} amounts, but {len(self.kinds)} are"
-                    f" named ({', '.join(self.kinds)}); name the file's kinds, in its order",
+                    f" named ({', '.join(self.kinds)}). Name the file's resource types in order.",
                     where=place.file,
                     key="resources",
                 )
             if not all(0 <= amount <= MAX_AMOUNT for amount in amounts):
                 raise place.error("is not an amount", "nodes", part)
             if request not in (None, amounts):
-                raise place.error("units of one job differ", "nodes", part)
+                raise place.error("tasks of one job differ", "nodes", part)
             nodes.append(node)
             request = amounts
         if request is None:

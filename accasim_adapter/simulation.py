@@ -142,7 +142,7 @@ def _check_can_be_said(fitted: Fitted) -> None:
     wishes: tuple[tuple[str, Any], ...] = (
         ("at least so many nodes", jobs.nodes_min > 1),
         ("at most so many nodes", jobs.nodes_max < UNBOUNDED),
-        ("equally many units on each node", jobs.split != 0),
+        ("equally many tasks on each node", jobs.split != 0),
         ("consecutive nodes", jobs.contiguous),
         ("nodes for itself", jobs.exclusive),
         ("something on every node it touches", np.any(jobs.per_node > 0, axis=1)),

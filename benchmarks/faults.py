@@ -310,7 +310,11 @@ class Trials:
         """Judge what a command says that could not do its work."""
         lines = [line for line in said.splitlines() if line.strip()]
         row.answer = lines[-1] if lines else row.answer
-        if code <= 0 or not lines or not all(line.startswith("cpsched: ") for line in lines):
+        if (
+            code <= 0
+            or not lines
+            or not all(line.startswith(("error: ", "warning: ")) for line in lines)
+        ):
             row.unclear += 1
             row.notes.append(f"exit code {code}: {said[-3000:]}")
 

@@ -29,7 +29,25 @@ if TYPE_CHECKING:
 
 Member = TypeVar("Member", bound=StrEnum)
 #: Of more names than these, errors name the closest alone.
-_MOST_LISTED = 20
+_MOST_LISTED = 12
+#: Most close names in an error, and how similar those behind the first must be.
+_MOST_CLOSE, _SIMILAR = 3, 0.8
+#: What lists the names of a kind.
+_LISTED_BY = {
+    "dispatcher": "cpsched list dispatchers --all",
+    "predictor": "cpsched list predictors",
+    "allocator": "cpsched list allocators",
+    "priority": "cpsched list priorities",
+    "system": "cpsched list systems",
+    "log format": "cpsched list log_formats",
+    "output format": "cpsched list exports",
+    "generator": "cpsched list generators",
+    "runtime model": "cpsched list runtime_models",
+    "kind of outages": "cpsched list outages",
+    "change": "cpsched list changes",
+    "observer": "cpsched list observers",
+    "kind": "cpsched list",
+}
 
 
 class CpschedError(Exception):
@@ -113,27 +131,38 @@ class ConfigError(CpschedError, ValueError):
         super().__init__(": ".join([*parts, message]))
 
 
+def unreadable(error: OSError) -> str:
+    """Return why a file cannot be read: ``no such file``, or what the system says."""
+    if isinstance(error, FileNotFoundError):
+        return "no such file"
+    return f"cannot be read: {error.strerror or error}"
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return `` Did you mean 'x'?`` for the closest known name, or nothing if none is close."""
-    close = get_close_matches(name, list(known), n=1)
-    return f" Did you mean '{close[0]}'?" if close else ""
+    """Return `` Did you mean 'x'?`` for the closest known names, or nothing if none is close."""
+    names = list(known)
+    similar = get_close_matches(name, names, n=_MOST_CLOSE, cutoff=_SIMILAR)
+    close = [f"'{match}'" for match in similar or get_close_matches(name, names, n=1)]
+    if not close:
+        return ""
+    *first, last = close
+    names_before = f"{', '.join(first)} or " if first else ""
+    return f" Did you mean {names_before}{last}?"
 
 
 def instead_of(name: str, known: Collection[str], introduction: str) -> str:
     """
-    Return what there is instead of a name that there is not: all of few names, else the closest.
+    Return the rest of a sentence on an unknown name: the closest names, and all of few.
 
     Parameters
     ----------
     introduction
-        What comes before the list of names, such as ``; the keys here are:``.
+        What the names are, such as ``Keys here``.
     """
     hint = did_you_mean(name, known)
     if len(known) <= _MOST_LISTED:
-        return f"{introduction} {', '.join(known) or 'none'}.{hint}"
-    return (
-        f".{hint}" if hint else f"{introduction.rstrip(':')} {len(known)}, none of a similar name"
-    )
+        return f".{hint} {introduction}: {', '.join(known) or 'none'}."
+    return f".{hint}" if hint else f". {introduction}: {len(known)}, none of a similar name."
 
 
 def removed(kind: str, name: str) -> str:
@@ -163,12 +192,11 @@ class UnknownNameError(ConfigError):
             super().__init__(message)
             return
         names = sorted(known)
-        hint = did_you_mean(name, names)
-        there = f"here are: {', '.join(names)}"
-        if len(names) > _MOST_LISTED:
-            there = f"here are {len(names)} (cpsched list)"
-        there = f".{hint} T{there}" if hint else f"; t{there}"
-        super().__init__(f"no {kind} is called '{name}'{there}")
+        if kind in _LISTED_BY:
+            there = f".{did_you_mean(name, names)} All names: {_LISTED_BY[kind]}"
+        else:
+            there = instead_of(name, names, "Known")
+        super().__init__(f"unknown {kind} '{name}'{there}")
 
 
 class InfeasibleRequestError(CpschedError, ValueError):

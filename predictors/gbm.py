@@ -94,7 +94,7 @@ class Gbm(Learned):
 
         trees = Trees.restore(state, len(FEATURES))
         if len(trees) != self.num_scores:
-            raise ValueError(f"it holds {len(trees)} regressors, not {self.num_scores}")
+            raise ValueError(f"it has {len(trees)} regressors, must have {self.num_scores}")
         return GbmModel(trees)
 
 

@@ -160,7 +160,7 @@ def read(path: Path, predictor: str) -> ModelFile:
     if path.is_dir():
         raise ConfigError("is a folder, not a model file", where=path)
     if not path.is_file():
-        raise ConfigError("there is no such model file; 'cpsched train' writes one", where=path)
+        raise ConfigError("no such model file. 'cpsched train' writes one.", where=path)
     try:
         arrays = read_arrays(path, _MAX_BYTES)
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -168,7 +168,7 @@ def read(path: Path, predictor: str) -> ModelFile:
         kind = header["kind"]
     except _DAMAGE as error:
         raise ConfigError(
-            f"is not a model of cpsched, or is damaged: {error}", where=path
+            f"is not a model of cpsched, or is damaged ({error})", where=path
         ) from error
     if kind != _KIND:
         raise ConfigError(f"is not a model of cpsched but '{kind}'", where=path)
@@ -199,7 +199,7 @@ def predictor_of(path: Path) -> Spec:
             raise TypeError("it names no predictor")
     except _DAMAGE as error:
         raise ConfigError(
-            "is not a model of cpsched, or is damaged; 'cpsched train' writes one", where=path
+            "is not a model of cpsched, or is damaged. 'cpsched train' writes one.", where=path
         ) from error
     options = _options(path, trained if isinstance(trained, Mapping) else {})
     return Spec(name, tuple(options.items()))
@@ -227,7 +227,7 @@ def _check(path: Path, header: Mapping[str, Any], predictor: str) -> None:
             f"is a model of '{header.get('predictor')}', not of '{predictor}'", where=path
         )
     if header.get("features") != list(FEATURES):
-        raise ConfigError("was trained on other features than this cpsched has", where=path)
+        raise ConfigError("was trained on other features. Train it again.", where=path)
 
 
 def _moment(epoch: object, second: object) -> object:

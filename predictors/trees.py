@@ -173,7 +173,7 @@ def _loaded(saved: bytes, num_columns: int) -> list[HistGradientBoostingRegresso
     except InconsistentVersionWarning as error:
         raise ValueError(
             f"its trees are of scikit-learn {error.original_sklearn_version}, this is"
-            f" {error.current_sklearn_version}; train it again"
+            f" {error.current_sklearn_version}. Train it again."
         ) from error
     except Exception as error:
         # Damaged members raise almost anything: zipfile.BadZipFile, zlib.error, KeyError, ...
@@ -187,7 +187,7 @@ def _check(regressors: object, num_columns: int) -> None:
     if not isinstance(regressors, list) or not all(
         type(regressor) is HistGradientBoostingRegressor for regressor in regressors
     ):
-        raise ValueError("it holds something else than trees")
+        raise ValueError("it contains other content than trees")
     row = np.zeros((1, num_columns), dtype=np.float32)
     for regressor in regressors:
         with _one_thread():

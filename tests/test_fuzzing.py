@@ -77,7 +77,7 @@ def test_a_message_of_other_types_is_refused(tmp_path, wrong):
     path.write_text(f"{json.dumps(first)}\n{json.dumps(MESSAGE)}\n")
     assert list(read_negotiations(path)) == [1]
     path.write_text(f"{json.dumps(first)}\n{json.dumps(MESSAGE | wrong)}\n")
-    with pytest.raises(TraceError, match=r"n.jsonl:2: is no message of a negotiation"):
+    with pytest.raises(TraceError, match=r"n.jsonl:2: is not a message of a negotiation"):
         read_negotiations(path)
 
 

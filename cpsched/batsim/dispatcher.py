@@ -40,15 +40,15 @@ if TYPE_CHECKING:
 
 #: Why a message of the scheduler is refused.
 _REFUSED = {
-    "SET_RESOURCE_STATE": "nodes are not switched off here",
-    "REGISTER_JOB": "jobs come from the log alone",
-    "REGISTER_PROFILE": "jobs come from the log alone",
-    "CHANGE_JOB_STATE": "jobs end by themselves here, or by KILL_JOB",
-    "QUERY": "energy is not simulated here",
-    "ANSWER": "nothing was asked",
-    "TO_JOB_MSG": "jobs do not receive messages here",
-    "RESOURCES_ADDED": "systems do not grow here",
-    "RESOURCES_REMOVED": "systems do not shrink here",
+    "SET_RESOURCE_STATE": "nodes stay switched on in cpsched",
+    "REGISTER_JOB": "all jobs come from the log",
+    "REGISTER_PROFILE": "all jobs come from the log",
+    "CHANGE_JOB_STATE": "jobs end by themselves or by KILL_JOB",
+    "QUERY": "energy is outside the simulation",
+    "ANSWER": "no question was sent",
+    "TO_JOB_MSG": "jobs receive no messages",
+    "RESOURCES_ADDED": "the system has a fixed size",
+    "RESOURCES_REMOVED": "the system has a fixed size",
 }
 #: Parts of EXECUTE_JOB that cannot be respected.
 _EXECUTORS = ("mapping", "storage_mapping", "additional_io_job", "profile_allocation_override")
@@ -202,8 +202,8 @@ class Batsim(Dispatcher):
                 case "SET_JOB_METADATA":
                     pass  # A note for a file that is not written here.
                 case kind:
-                    why = _REFUSED.get(kind, "there is no such message")
-                    raise DispatchError(f"batsim: {quoted(kind)} is not possible: {why}")
+                    why = _REFUSED.get(kind, "the message is unknown")
+                    raise DispatchError(f"batsim: {quoted(kind)} is not possible ({why})")
 
     def _news(self, view: View) -> list[Event]:
         """Return what has happened since the last time, as events of this second."""
@@ -276,7 +276,8 @@ class Batsim(Dispatcher):
         """Start the scheduler."""
         if not self._command and not self._socket:
             raise ConfigError(
-                'the command is missing: batsim:command="pybatsim fillerSched"', key="command"
+                'the command is missing. Give it, such as batsim:command="pybatsim fillerSched"',
+                key="command",
             )
         self._scheduler = Scheduler(self._command, self._socket, self._timeout, self._protocol)
         # A dispatcher is not told the end of a run: it is no longer needed then.
@@ -328,7 +329,9 @@ class Batsim(Dispatcher):
             for text in self._sent:
                 self._answers.update(self._scheduler.request(text))
             if self._answers.hexdigest() != state["answers"]:
-                raise ValueError("the scheduler does not answer what it did: begin the run again")
+                raise ValueError(
+                    "the scheduler answers otherwise than before. Start the run again."
+                )
         except BaseException:
             self._stop()
             raise

@@ -118,7 +118,7 @@ class CoreHosts:
             at = int(np.flatnonzero(units * request[0] != cores)[0])
             raise DispatchError(
                 f"batsim: {_job(jobs)} is given {cores[at]} cores of a node,"
-                f" but one of its units takes {request[0]}"
+                f" but each of its tasks takes {request[0]}"
             )
         return Allocation(node, units.astype(np.int64), units[:, None] * request)
 
@@ -172,8 +172,8 @@ def _refuse(jobs: JobTable, which: BoolArray, what: str) -> None:
     at = np.flatnonzero(which)
     if len(at):
         raise DispatchError(
-            f"batsim: {_job(jobs.take(at[:1]))} asks for {what}, which JOB_SUBMITTED cannot say:"
-            " a job of Batsim asks for a number of hosts (hosts=cores or hosts=nodes)"
+            f"batsim: {_job(jobs.take(at[:1]))} asks for {what}, which JOB_SUBMITTED cannot"
+            " express. Jobs of Batsim ask for a number of hosts (hosts=cores or hosts=nodes)."
         )
 
 

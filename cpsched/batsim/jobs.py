@@ -132,11 +132,13 @@ class BatsimJobs:
         """Raise a DispatchError unless a job asks for as many hosts, free and available."""
         start, number = f"batsim: EXECUTE_JOB of job {quoted(self.name(job))}", self._num_hosts[job]
         if len(hosts) != number:
-            raise DispatchError(f"{start} on {len(hosts)} hosts, it asks for {number}")
+            raise DispatchError(f"{start} on {len(hosts)} hosts, but asks for {number}")
         occupied = hosts[self._holder[hosts] >= 0]
         if len(occupied):
             holder = quoted(self.name(int(self._holder[occupied[0]])))
-            raise DispatchError(f"{start} on host {occupied[0]}, which job {holder} holds")
+            raise DispatchError(
+                f"{start} on host {occupied[0]}, which is allocated to job {holder}"
+            )
         down = hosts[~view.node_up[self._hosts.node[hosts]]]
         if len(down):
             raise DispatchError(f"{start} on host {down[0]}, which is down")

@@ -135,7 +135,7 @@ def _event(entry: Any, sender: str) -> Event:
     data = entry.get("data") or {}
     if not isinstance(data, dict):
         raise DispatchError(
-            f"batsim: {sender} sends {quoted(entry['type'])} with data that is no object"
+            f"batsim: {sender} sends {quoted(entry['type'])} with data that is not an object"
         )
     timestamp = _second(entry.get("timestamp"), f"timestamp of {quoted(entry['type'])}", sender)
     return Event(timestamp, entry["type"], data)

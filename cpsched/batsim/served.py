@@ -125,7 +125,7 @@ class Served:
             case "REQUESTED_CALL":
                 pass  # A wake of the cluster, which knows its seconds.
             case kind if kind not in _IGNORED:
-                raise DispatchError(f"batsim: {quoted(kind)} cannot be respected here")
+                raise DispatchError(f"batsim: {quoted(kind)} is not supported")
         return []
 
     def _begin(self, event: Event) -> None:
@@ -138,7 +138,7 @@ class Served:
         if not numbers or not all(type(number) is int and number >= 0 for number in numbers):
             raise DispatchError(f"batsim: {key} of SIMULATION_BEGINS has no hosts with an id")
         if event.data.get("allow_compute_sharing") is True:
-            raise DispatchError("batsim: allow_compute_sharing: jobs do not share hosts here")
+            raise DispatchError("batsim: allow_compute_sharing: hosts are not shared")
         self._hosts = np.array(sorted(numbers), dtype=np.int64)
         text = (
             f'resources = ["core"]\n[[nodes]]\ngroup = "host"\ncount = {len(numbers)}\ncore = 1\n'
@@ -160,7 +160,7 @@ class Served:
             raise DispatchError(f"batsim: job {quoted(name)} has no whole number of hosts as res")
         if walltime <= 0:
             if self._default_time is None:
-                raise ConfigError(f"job {quoted(name)} has no walltime; give --default-time")
+                raise ConfigError(f"job {quoted(name)} has no walltime. Give --default-time.")
             walltime = self._default_time
         try:
             request = Request(units=max(asked, 1), requested_time=ceil(walltime))

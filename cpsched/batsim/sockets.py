@@ -23,7 +23,7 @@ def _zmq() -> Any:
         import zmq
     except ImportError as error:
         raise ConfigError(
-            f"pyzmq cannot be imported ({error}); install it with: pip install 'cpsched[batsim]'"
+            f"pyzmq cannot be imported ({error}). Install it with: pip install 'cpsched[batsim]'"
         ) from error
     return zmq
 

@@ -70,7 +70,7 @@ def check_hello(answer: bytes) -> None:
     features = hello.events[0].data.get("requested_simulation_features")
     if isinstance(features, dict) and features.get("dynamic_registration"):
         raise DispatchError(
-            "batsim: EDCHelloEvent asks for dynamic_registration: jobs come from the log alone"
+            "batsim: EDCHelloEvent asks for dynamic_registration: all jobs come from the log"
         )
 
 

@@ -101,8 +101,8 @@ def check_answers_in_kind(make: Maker) -> None:
     # As the class itself answers.
     decide = unwrap(type(cluster.dispatcher).decide)
     decision = decide(cluster.dispatcher, cluster.view(0))
-    require(isinstance(decision, Decision), f"decide gives {type(decision).__name__}")
-    require(not decision.actions, "it starts a job where no job waits")
+    require(isinstance(decision, Decision), f"decide returns {type(decision).__name__}")
+    require(not decision.actions, "it starts a job from an empty queue")
 
 
 def check_schedules_are_valid(make: Maker) -> None:
@@ -120,7 +120,7 @@ def check_schedules_are_valid(make: Maker) -> None:
             problems = verify(schedule)
             require(not problems, f"the schedule is not valid: {problems[:1]}")
             left = int((schedule.outcome == JobOutcome.NOT_ENDED).sum())
-            require(not left, f"{left} jobs never end")
+            require(not left, f"{left} jobs do not end")
 
 
 def check_knows_no_future(make: Maker) -> None:
@@ -334,7 +334,7 @@ class _Described(_Wrapped):
             row = int(view.waiting.rows[left][-1])
             context = DecisionContext(self._dispatcher, view, decision, row, str)
             reason = why_waiting(context).reason
-            require(isinstance(reason, WaitReason), f"wait_reason gives {reason!r}")
+            require(isinstance(reason, WaitReason), f"wait_reason returns {reason!r}")
         self._decisions += 1
         return decision
 
@@ -344,7 +344,7 @@ class _Described(_Wrapped):
         for reservation in self._dispatcher.reservations(view, decision):
             require(
                 reservation.handle in waiting,
-                f"it reserves for job {reservation.handle}, not waiting",
+                f"it reserves for job {reservation.handle}, which is not waiting",
             )
             require(
                 reservation.start >= view.now,

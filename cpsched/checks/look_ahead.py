@@ -105,7 +105,7 @@ def _first_difference(original: Schedule, changed: Schedule, until: int) -> str:
         for at in (theirs.get(first), ours.get(first))
     )
     name = escaped(str(original.workload.job_id[first]))
-    return f"with another future after second {until:,}, job {name} {now} instead of {then}"
+    return f"with other jobs after second {until:,}, job {name} {now} instead of {then}"
 
 
 def _starts(schedule: Schedule, until: int) -> dict[int, int]:

@@ -73,7 +73,7 @@ def check_class(text: str) -> Iterator[CheckResult]:
     for group in groups:
         if getattr(registry.load(group, spec.name), "needs_truth", False):
             raise ConfigError(
-                "is given all runtimes (needs_truth): it looks ahead by design", where=text
+                "reads all runtimes (needs_truth), so it looks ahead by design", where=text
             )
         build(group, spec)
     for group in groups:

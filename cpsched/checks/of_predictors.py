@@ -89,7 +89,7 @@ def check_answers_before_any_observation(make: Maker) -> None:
         first_jobs = jobs.take(np.array(rows, dtype=np.int64))
         predictor.on_submit(first_jobs, 0)
         answer = predictor.predict(first_jobs, 0)
-        require(isinstance(answer, Prediction), f"predict gives {type(answer).__name__}")
+        require(isinstance(answer, Prediction), f"predict returns {type(answer).__name__}")
         for purpose, values in zip(Prediction._fields, answer[:3], strict=False):
             what = f"{purpose} of {len(rows)} jobs, nothing seen yet"
             require(isinstance(values, np.ndarray), f"{what}: not an array")
@@ -174,7 +174,7 @@ def check_asking_changes_nothing(make: Maker) -> None:
     same(
         _answers(make(), fitted),
         _answers(PredictsTwice(make()), fitted),
-        "change by being asked for",
+        "change when they are read",
     )
 
 

@@ -41,13 +41,12 @@ def check_plug_ins(name: str) -> None:
     points = [
         point for point in distribution(name).entry_points if point.group.startswith("cpsched.")
     ]
-    require(bool(points), f"{name} registers nothing in a group cpsched.*")
+    require(bool(points), f"{name} registers no entry point in a group cpsched.*")
     groups = {registered: group for group, registered in registry.PLUG_INS.items()}
     for point in points:
         require(
             point.group in groups,
-            f"'{point.name}' is in no group that is read: {point.group} (there are"
-            f" {', '.join(groups)})",
+            f"'{point.name}' is in the unknown group {point.group}. Groups: {', '.join(groups)}",
         )
         group = groups[point.group]
         entry = registry.entries(group)[point.name]

@@ -26,29 +26,27 @@ def _commands() -> None:
 
 @_app.command("import")
 def import_command(
-    schedule: Annotated[
-        Path, typer.Argument(metavar="SCHEDULE", help="A sched- file that AccaSim wrote.")
-    ],
+    schedule: Annotated[Path, typer.Argument(metavar="SCHEDULE", help="sched- file of AccaSim.")],
     system: SystemName,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the run.", metavar="DIR")],
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace a run that exists already.")
-    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing run.")] = False,
     resources: Annotated[
         str | None,
         typer.Option(
-            help="Amounts in the file, as core,mem.",
-            metavar="KIND,...",
+            help="Resource types of the file, such as core,mem.",
+            metavar="NAME,...",
         ),
     ] = None,
-    zone: Annotated[str, typer.Option(help="Its time zone, as Europe/Rome.")] = "UTC",
+    zone: Annotated[
+        str, typer.Option(help="Time zone of the file, such as Europe/Rome.", metavar="ZONE")
+    ] = "UTC",
     start_time: Annotated[
         int | None,
-        typer.Option(help="Unix time of the log's second 0. [of an AccaSim system]", metavar="S"),
+        typer.Option(help="Unix time of second 0. [from an AccaSim system]", metavar="S"),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Import a schedule of AccaSim as a run, to verify it and to compare it with others."""
+    """Import a schedule of AccaSim as a run, to verify and compare it."""
     from accasim_adapter.config import start_time_of
     from accasim_adapter.schedule import read_schedule
     from cpsched import systems

@@ -9,7 +9,7 @@ import typer
 from cpsched.cli.options import LOOK, Dispatcher, Predictor, Seed
 from cpsched.cli.output import echo, escaped
 
-_app = typer.Typer(help="Decide in Batsim, by its protocol.", no_args_is_help=True)
+_app = typer.Typer(help="Serve dispatchers to Batsim.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
@@ -30,22 +30,20 @@ def serve_command(
     socket: Annotated[
         str,
         typer.Option(
-            "--socket-endpoint", "--socket", "-s", help="Where to listen.", metavar="ENDPOINT"
+            "--socket-endpoint", "--socket", "-s", help="Address to listen at.", metavar="ENDPOINT"
         ),
     ] = "tcp://127.0.0.1:28000",
     default_time: Annotated[
         int | None,
-        typer.Option(min=1, help="Walltime of jobs without one. [refused]", metavar="SECONDS"),
+        typer.Option(min=1, help="Walltime of jobs without one. [refuse them]", metavar="S"),
     ] = None,
     protocol: Annotated[
         int,
-        typer.Option(
-            min=3, max=5, help="Of Batsim: 3 or 4, which are the same, or 5.", metavar="N"
-        ),
+        typer.Option(min=3, max=5, help="Batsim protocol: 3, 4 or 5.", metavar="N"),
     ] = 4,
     seed: Seed = 0,
 ) -> None:
-    """Answer one simulation of Batsim with a dispatcher's decisions."""
+    """Serve a dispatcher's decisions to one Batsim simulation."""
     from cpsched.batsim.served import Served, serve
     from cpsched.batsim.sockets import answering
     from cpsched.util.spec import build

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Logs = Annotated[
     list[Path] | None,
-    typer.Option("--logs", help="Folder with logs of the set.", metavar="DIR"),
+    typer.Option("--logs", help="Folder with the archive logs.", metavar="DIR"),
 ]
 #: Failed runs that are named.
 _MOST_FAILED = 5
@@ -32,37 +32,37 @@ def register(app: typer.Typer) -> None:
 
 def command(
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder of the bench.", metavar="DIR")
+        Path | None, typer.Option("--out", "-o", help="Folder for runs and tables.", metavar="DIR")
     ] = None,
     logs: Logs = None,
     track: Annotated[
         list[str] | None,
-        typer.Option(help="[requested, predicted and true]", metavar="NAME"),
+        typer.Option(help="Track (repeatable). [all three]", metavar="NAME"),
     ] = None,
     dispatcher: Annotated[
         list[str] | None,
-        typer.Option("--dispatcher", "-d", help="Dispatcher that enters.", metavar="SPEC"),
+        typer.Option("--dispatcher", "-d", help="Dispatcher to enter.", metavar="SPEC"),
     ] = None,
     predictor: Annotated[
         list[str] | None,
-        typer.Option("--predictor", "-p", help="Predictor that enters track predicted.",
+        typer.Option("--predictor", "-p", help="Predictor to enter into track predicted.",
                      metavar="SPEC"),
     ] = None,
     version: Annotated[
-        str, typer.Option("--set", help="Version of the set.", metavar="NAME")
+        str, typer.Option("--set", help="Version of the benchmark set.", metavar="NAME")
     ] = "v2",
     quick: Annotated[
-        bool, typer.Option("--quick", help="Two repetitions, to try an entry.")
+        bool, typer.Option("--quick", help="Run two repetitions only.")
     ] = False,
     workers: Workers = 1,
     executor: Executor = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """
-    Compare dispatchers and predictors on a fixed set of logs: one table, ranked.
+    Rank dispatchers and predictors on a fixed set of job logs.
 
-    Without --out: what is in the set, and which logs are at hand. What is bundled or generated
-    always is; archive logs you bring (--logs). Killed, it goes on where it was.
+    Without --out, print the logs of the set and which are available. Bundled and generated logs
+    always are. Archive logs are read from the folder --logs. An interrupted run resumes.
     """
     from cpsched.cli.progress import steps, study_bars
     from cpsched.study.bench.bench import Bench, BenchEntry
@@ -98,7 +98,7 @@ def command(
     if failed:
         for line in failed[:_MOST_FAILED]:
             echo(f"failed: {escaped(line)}")
-        raise RunError(f"{counted(len(failed), 'run')} failed; the same command tries again")
+        raise RunError(f"{counted(len(failed), 'run')} failed; The same command repeats them")
 
 
 def _describe(logset: LogSet, places: list[Path], *, as_json: bool) -> None:

@@ -14,6 +14,7 @@ from cpsched.cli.options import Shown
 from cpsched.cli.output import SOME_FAILED, counted, echo, print_json
 from cpsched.cli.progress import steps, study_bars
 from cpsched.cli.results import results_as_data, show_results
+from cpsched.util.interruption import note_kept_runs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,6 +59,7 @@ def carry_out_and_show(
             write_tables(made[0], subfolder(shown.out, "tables"))
 
     study = replace(study, ignore_recorded_waits=shown.ignore_recorded_waits)
+    note_kept_runs()
     with study_bars() as display:
         outcome = carry_out(
             study,
@@ -98,8 +100,8 @@ def _show(
     outcome: CampaignOutcome, table: ResultsTable, page: Path | None, repeat: str, shown: Shown
 ) -> None:
     done = outcome.runs - outcome.existing - len(outcome.failed)
-    parts = [f"{counted(outcome.runs, 'run')}: {done:,} made", f"{outcome.existing:,} already done"]
+    parts = [f"{counted(outcome.runs, 'run')}: {done:,} simulated", f"{outcome.existing:,} reused"]
     echo(", ".join([*parts, f"{len(outcome.failed):,} failed"]))
     show_results(table, repeat, all_tables=shown.all_tables)
     echo(f"\nTables: {shown.out / 'tables'}")
-    echo(f"Report: {page or f'cpsched report {shlex.quote(str(shown.out))} makes one'}")
+    echo(f"Report: {page or f'write it with cpsched report {shlex.quote(str(shown.out))}'}")

@@ -21,17 +21,16 @@ def command(
         str,
         typer.Argument(
             metavar="SYSTEM|CLASS",
-            help="A system file, or my_module:Mine.",
+            help="System file, or class such as my_module:Mine.",
         ),
     ],
     as_json: AsJson = False,
 ) -> None:
     """
-    Check a system file; or a dispatcher, priority, allocator or predictor: its contract, and that
-    it does not look ahead.
+    Check a system file, or the contract of a dispatcher or predictor class.
 
-    To check a class, a small synthetic log is simulated, and again with other futures. Prints a
-    line for each check.
+    Priorities and allocators are checked as well. A class is checked by simulations of a small
+    synthetic log and of copies with other later jobs, which show look-ahead.
     """
     # Options of a class may name a file, too.
     if Path(text).suffix in _SYSTEM_FILES and "=" not in text:

@@ -1,16 +1,30 @@
-"""Groups of commands that name what replaces a command or an option that is gone."""
+"""Groups of commands: errors are one line and name what replaces what was removed."""
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from typer.core import TyperGroup
 
+from cpsched.cli.output import complain
 from cpsched.errors import check_removed, check_renamed
 
 
 class CommandGroup(TyperGroup):
     """A group of commands; a removed command or option is an error that names its successor."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Run the command and exit; an invalid command line is one line of error."""
+        try:
+            code = super().main(*args, **{**extra, "standalone_mode": False})
+        except Exception as error:
+            # Of the class ClickException, which is private to typer.
+            if not hasattr(error, "format_message"):
+                raise
+            complain(_without_class(error.format_message()) + _help_of(error))
+            sys.exit(getattr(error, "exit_code", 2))
+        sys.exit(code if isinstance(code, int) else 0)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """
@@ -44,3 +58,14 @@ class CommandGroup(TyperGroup):
                 known = [name for item in parameters for name in (*item.opts, *item.secondary_opts)]
                 check_renamed(option, known)
             raise
+
+
+def _without_class(message: str) -> str:
+    """Return a message without the name of the error that typer's types put in front of it."""
+    return message.replace("Value error, ", "")
+
+
+def _help_of(error: Exception) -> str:
+    """Return where the help of the command is whose line is wrong."""
+    context = getattr(error, "ctx", None)
+    return "" if context is None else f" See '{context.command_path} --help'."

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-_SYSTEM = "The system to compare with, if there are several. [each with its own runs]"
+_SYSTEM = "System to compare with. [each with its own runs]"
 
 
 @grouped
@@ -31,8 +31,7 @@ def command(
         list[str],
         typer.Argument(
             metavar="STUDY|LOG",
-            help="A TOML file, one of demo, remediani, ipsched, aucsched, aucsched-tree, or job"
-            " logs.",
+            help="Job logs, a study file (.toml) or a bundled study such as demo.",
         ),
     ],
     baseline: Annotated[
@@ -45,10 +44,10 @@ def command(
     shown: Shown,
 ) -> None:
     """
-    Run what is missing of a study, compare all runs with a baseline, and write tables and a report.
+    Compare dispatchers on job logs, with confidence intervals and a report.
 
-    Without --system it is inferred from the log, and six dispatchers run five times each. Options
-    from --system on apply to a job log; a study sets them in its file.
+    Runs that exist in --out are reused. Without --system the system is inferred from the log, and
+    six dispatchers run five times each. A study file has its own system, dispatchers and rules.
     """
     from cpsched.study import load_study
 
@@ -69,7 +68,9 @@ def command(
             say_what_is_not_followed(wanted)
     else:
         if len(study) > 1:
-            raise ConfigError("is one of several; name one study, or logs", where=study[0])
+            raise ConfigError(
+                "a study is compared alone. Name one study, or job logs.", where=study[0]
+            )
         wanted, repeat = load_study(study[0]), "repeat = 5 in its file"
         _refuse_any(runs.given() | against)
         wanted = narrowed(wanted, runs)
@@ -85,11 +86,12 @@ def _is_log(study: str) -> bool:
     if study.endswith(".toml") or study in study_names():
         return False
     if not Path(study).is_file():
-        if os.sep in study or Path(study).suffix:
-            known = ", ".join(study_names())
+        if Path(study).is_dir():
             raise ConfigError(
-                f"is not a file, and not a study; the studies are: {known}", where=study
+                f"is a folder. 'cpsched report {study}' writes the report of its runs.", where=study
             )
+        if os.sep in study or Path(study).suffix:
+            raise ConfigError("no such file. Name a job log or a study file.", where=study)
         raise UnknownNameError("study or file", study, study_names())
     return True
 
@@ -97,4 +99,4 @@ def _is_log(study: str) -> bool:
 def _refuse_any(given: Mapping[str, Any]) -> None:
     """Refuse options that apply only to a log: a study sets them in its file."""
     for name in given:
-        raise ConfigError("applies to a job log; set it in the study's file", key=option_of(name))
+        raise ConfigError("applies to job logs. Set it in the study file.", key=option_of(name))

@@ -34,7 +34,7 @@ ReplaySystem = Annotated[
         "--system",
         "-s",
         metavar="NAME",
-        help="System of the jobs (cpsched list systems).",
+        help="Name or file (cpsched list systems).",
     ),
 ]
 ReplayDispatcher = Annotated[
@@ -42,7 +42,8 @@ ReplayDispatcher = Annotated[
     typer.Option(
         "--dispatcher",
         "-d",
-        help="Simulate the starts. [those of the log]",
+        help="Dispatcher to simulate the starts. [recorded]",
+        metavar="NAME",
     ),
 ]
 #: Judged where the command line names none.
@@ -61,28 +62,33 @@ def evaluate_command(
         typer.Option(
             "--predictor",
             "-p",
-            help=f"NAME:KEY=VALUE,... or a model file; repeat to compare. [{', '.join(_DEFAULT)}]",
+            help="NAME:KEY=VALUE,... or model file (repeatable).",
             callback=with_models,
+            metavar="NAME",
         ),
     ] = None,
     system: ReplaySystem = None,
     dispatcher: ReplayDispatcher = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="All predictions: .csv, .csv.gz, .parquet."),
+        typer.Option("--out", "-o", help="File for all predictions (.csv, .csv.gz, .parquet)."),
     ] = None,
     force: Force = False,
     warmup: Annotated[float, typer.Option(help="Share of first jobs that are not scored.")] = 0.1,
     min_runtime: Annotated[
         int,
-        typer.Option(min=0, help="Leave out jobs of fewer seconds."),
+        typer.Option(min=0, help="Exclude jobs with shorter runtimes."),
     ] = 0,
     *,
     log: Log,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Predict every job of a log from what was known at its submit time, and print the errors."""
+    """
+    Predict the runtime of every job at its submit time, and print the errors.
+
+    Without --predictor: requested, last:count=2, user-history and user-history-plus.
+    """
     from cpsched.study.prediction.evaluation import evaluate
     from cpsched.util.spec import Spec, build
 
@@ -145,7 +151,9 @@ def _long_enough(jobs: Workload, min_runtime: int) -> Workload:
 
     rows = np.flatnonzero(jobs.runtime >= min_runtime)
     if not len(rows):
-        raise ConfigError(f"no job ran for {min_runtime} seconds or more", key="--min-runtime")
+        raise ConfigError(
+            f"the longest job is shorter than {min_runtime} seconds", key="--min-runtime"
+        )
     return jobs if len(rows) == len(jobs) else jobs.take(rows)
 
 
@@ -155,7 +163,7 @@ def check_dispatcher(dispatcher: str | None, system: str | None) -> None:
 
     if dispatcher is not None:
         if system is None:
-            raise ConfigError("needs a --system to simulate on", key="--dispatcher")
+            raise ConfigError("needs a system to simulate on. Add --system.", key="--dispatcher")
         build("dispatchers", dispatcher)
 
 

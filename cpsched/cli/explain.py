@@ -13,13 +13,13 @@ from cpsched.cli.output import echo, print_json
 
 @grouped
 def command(
-    job: Annotated[str, typer.Option("--job", help="Id of the job, as in the log.", metavar="ID")],
+    job: Annotated[str, typer.Option("--job", help="Id of the job in the log.", metavar="ID")],
     at: Annotated[str, AT],
     *,
     run: OneRun,
     as_json: AsJson = False,
 ) -> None:
-    """Simulate up to a given time and say why a job starts then, or why it does not."""
+    """Explain why a job starts or waits at a given time."""
     from cpsched.cli.heading import width
     from cpsched.cli.progress import progress_bar
     from cpsched.forecast import why_in_log

@@ -35,45 +35,47 @@ def command(
     ] = None,
     script: Annotated[
         Path | None,
-        typer.Option("--script", help="Batch script, as if submitted then.", metavar="FILE"),
+        typer.Option("--script", help="Batch script to submit at --at.", metavar="FILE"),
     ] = None,
     user: Annotated[
         str,
-        typer.Option("--user", help="User of the script, as in the log.", metavar="NAME"),
+        typer.Option("--user", help="User who submits the script.", metavar="NAME"),
     ] = "",
     deadline: Annotated[str | None, DEADLINE] = None,
     scenarios: Annotated[
-        int, typer.Option(help="Scenarios to simulate.", min=2, max=1000, metavar="N")
+        int, typer.Option(help="Number of simulated scenarios.", min=2, max=1000, metavar="N")
     ] = 20,
     judged: Annotated[
         int | None,
-        typer.Option(help="Earlier forecasts for correction. [40]", min=0, metavar="N"),
+        typer.Option(help="Earlier forecasts for calibration. [40]", min=0, metavar="N"),
     ] = None,
     evaluate: Annotated[
         bool,
         typer.Option(
             "--evaluate",
-            help="Score forecasts along the log.",
+            help="Score forecasts over the log.",
         ),
     ] = False,
     samples: Annotated[
         int | None,
-        typer.Option(help="Forecasts to score. [about 300]", min=50, metavar="N"),
+        typer.Option(help="Number of scored forecasts. [about 300]", min=50, metavar="N"),
     ] = None,
     *,
     run: OneRun,
     as_json: AsJson = False,
 ) -> None:
     """
-    Forecast when waiting jobs will start, how certain that is, and what would start a job earlier.
+    Forecast when waiting jobs start, and find what would start a job earlier.
     """
     if evaluate:
         asked = {"at": at, "job": job, "script": script, "deadline": deadline, "judged": judged}
-        _refuse(asked, "is about one moment; leave it out with --evaluate")
+        _refuse(asked, "asks about one moment. Leave it out with --evaluate.")
     else:
-        _refuse({"samples": samples}, "goes with --evaluate")
+        _refuse({"samples": samples}, "applies to --evaluate. Add --evaluate.")
         if at is None:
-            raise ConfigError("must say the time asked about, or give --evaluate", key="--at")
+            raise ConfigError(
+                "is missing. Give --at TIME, or --evaluate to score forecasts.", key="--at"
+            )
     under = run.under()
     jobs = run.log.read()
     fitted = fitted_of(jobs, run.system, under["settings"])
@@ -83,7 +85,7 @@ def command(
     now, latest = second_of(jobs, "--at", at), second_of(jobs, "--deadline", deadline)
     assert now is not None
     if script is not None:
-        _refuse({"job": job}, "names a job of the log; leave it out with --script")
+        _refuse({"job": job}, "names a job of the log. Leave it out with --script.")
         fitted, job = _with_script(fitted, script, now, user)
     from cpsched.forecast.log_forecast import when_in_log
     from cpsched.forecast.when_text import text as forecast_text

@@ -98,7 +98,7 @@ def _rejected(rejections: list[Rejection], jobs: int) -> Iterator[str]:
         work = _percent(rejection.share_of_core_time)
         yield (
             f"  {counted(rejection.jobs, 'job')}, {work} of the core time:"
-            f" {escaped(rejection.reason)} (job {escaped(rejection.job_id)})"
+            f" {escaped(rejection.reason)} (first: job {escaped(rejection.job_id)})"
         )
         if rejection.remedy:
             yield f"    To run them: {rejection.remedy}"

@@ -19,7 +19,7 @@ def hide_rare(command: Any, *, show: bool) -> None:
     """Say in the help of a command that it is not all, or show all, in those below it, too."""
     below = [*getattr(command, "commands", {}).values()]
     if rare := [item for item in (*command.params, *below) if item.hidden]:
-        command.epilog = None if show else f"{HELP_ALL} shows rare options and commands, too."
+        command.epilog = None if show else f"{HELP_ALL} lists rare options and commands as well."
     for item in rare:
         item.hidden = not show
     for subcommand in below:
@@ -39,6 +39,9 @@ def name_values(command: Any) -> None:
     pairs = [option for option in command.params if option.secondary_opts]
     if long := [option for option in pairs if len(option.opts[0]) > _LONGEST]:
         command.format_help = partial(_without_first_names, long, command.format_help)
+    options = [item for item in command.params if item.param_type_name != "argument"]
+    if required := [option for option in options if option.required]:
+        command.format_help = partial(_required_in_line, required, command.format_help)
     # Typer makes this option when it is first asked for, and keeps it.
     context = command.context_class(command, help_option_names=HELP_NAMES)
     if option := command.get_help_option(context):
@@ -57,11 +60,25 @@ def _without_first_names(options: list[Any], format_help: Any, *arguments: Any) 
         option.opts = given
 
 
+def _required_in_line(options: list[Any], format_help: Any, *arguments: Any) -> None:
+    """Write the help, in which "required" is behind the help of these options."""
+    helps = [option.help for option in options]
+    for option in options:
+        option.help, option.required = f"{option.help} [required]", False
+    format_help(*arguments)
+    for option, text in zip(options, helps, strict=True):
+        option.help, option.required = text, True
+
+
 def _say_default(option: Any) -> None:
     """Put the default behind the help, where typer would give it a line of its own."""
     value = option.default
-    if isinstance(value, str | int | float) and not isinstance(value, bool) and not option.required:
-        option.help, option.show_default = f"{option.help} [{value}]", False
+    if option.required or not isinstance(value, str | int | float):
+        return
+    if isinstance(value, bool):
+        value = "yes" if value else ""
+    shown = f"{value:g}" if isinstance(value, float) else str(value)
+    option.help, option.show_default = f"{option.help} [{shown}]" if shown else option.help, False
 
 
 def _nothing(ctx: Any) -> str:  # noqa: ARG001

@@ -54,7 +54,9 @@ class InferredLog:
         for remark in self.system.remarks:
             echo(escaped(f"inferred system of {self.log}: {remark}"))
         if not self.system.known:
-            echo(escaped(f"inferred system of {self.log}: {self.name}, to be corrected"))
+            echo(
+                escaped(f"inferred system of {self.log}: {self.name} (edit it if a value is wrong)")
+            )
 
     def print_next_steps(self, table: ResultsTable) -> None:
         """Print the commands that lead on from a first look at a log."""

@@ -26,14 +26,15 @@ _NewLog = Annotated[
     typer.Option(
         "--out",
         "-o",
-        help="File: .csv.gz, .parquet, .sacct.gz, .swf.gz.",
+        help="File to write (.csv.gz, .parquet, .sacct.gz, .swf.gz).",
+        metavar="FILE",
     ),
 ]
 
 
 @grouped
 def info(log: Log, as_json: AsJson = False) -> None:
-    """Describe a job log."""
+    """Describe a job log: jobs, users, sizes, runtimes and load."""
     from cpsched.metrics.workload import as_data, describe
 
     jobs = log.read()
@@ -50,24 +51,24 @@ def info(log: Log, as_json: AsJson = False) -> None:
 def convert(
     log: Log,
     target: Annotated[
-        Path, typer.Argument(metavar="FILE", help="File to write; its name determines the format.")
+        Path, typer.Argument(metavar="FILE", help="File to write. Its ending sets the format.")
     ],
     to_format: Annotated[
         str | None,
-        typer.Option("--to-format", help="Format to write, if the name is unclear."),
+        typer.Option("--to-format", help="Format to write. [by the ending]", metavar="NAME"),
     ] = None,
     split: Annotated[
         str | None,
         typer.Option(
             "--split",
-            help="One log for each value, as of user.",
+            help="Write a log per value of this column.",
             metavar="COLUMN",
         ),
     ] = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a job log in another format, or a part of it."""
+    """Convert a job log to another format, cut it, or split it."""
     from cpsched import logs
 
     if split is not None:
@@ -131,7 +132,7 @@ def group(generators: bool) -> typer.Typer:
         try:
             generator: Generator = registry.load("generators", name)
         except ConfigError as error:
-            complain(f"generator left out: '{name}': {error}")
+            complain(f"the generator '{name}' is ignored: {error}", "warning")
             continue
         generate.command(name, help=generator.summary)(_generate_command(generator))
     return app

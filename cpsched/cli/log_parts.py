@@ -72,7 +72,7 @@ def parts_of(workload: Workload, column: str, target: Path, *, overwrite: bool) 
     known = [name for name in LABEL_COLUMNS if getattr(workload, name).values]
     if column not in known:
         raise ConfigError(
-            f"no job has a value in a column '{brief(column)}'."
+            f"the column '{brief(column)}' is empty or unknown."
             f" Columns with values: {', '.join(known) or 'none'}.",
             key="--split",
         )

@@ -39,10 +39,14 @@ def study_of_log(
     given = runs.given() | more
     for name in once:
         if len(given.get(name, ())) > 1:
-            raise ConfigError(f"is given {len(given[name])} times; name one", key=option_of(name))
+            raise ConfigError(
+                f"is given {len(given[name])} times. Give it once.", key=option_of(name)
+            )
     if "systems" not in given:
         raise ConfigError(
-            "is missing; a log needs a system (cpsched list systems)", key=option_of("systems")
+            "is missing. Name a system (cpsched list systems) or a TOML file."
+            " 'cpsched compare LOG --out DIR' infers one.",
+            key=option_of("systems"),
         )
     return narrowed(of_log(log, given, option_of), runs)
 
@@ -97,7 +101,7 @@ def complain_about(outcome: CampaignOutcome, *, kept: bool = True) -> None:
         Whether the folder is kept, so that its files can be named.
     """
     for folder in outcome.damaged:
-        complain(f"a run was damaged and is repeated; the old one is in {folder}")
+        complain(f"a run was damaged and is repeated. The old one is in {folder}.", "warning")
     by_error: dict[str, list[Any]] = {}
     for failure in outcome.failed:
         by_error.setdefault(failure.error, []).append(failure)

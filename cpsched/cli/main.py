@@ -73,26 +73,32 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+#: The first line of the help.
+_IDENTITY = (
+    "HPC batch scheduling simulator: replay a job log under other dispatchers and report who waits"
+    " less, who waits longer, and how certain that is."
+)
+
 #: Printed if no command is given.
 _BEGIN = """\
-cpsched simulates job logs under schedulers and shows which would have done better. To begin:
-  cpsched compare demo --out demo-out   four dispatchers on a synthetic log, with a report; a minute
-  cpsched compare LOG --out DIR         six dispatchers on a log of yours, on an inferred system
-  cpsched list                          what is available, and what to try first
-  cpsched --help                        all of it; your own log: docs/tutorials/your-log.md"""
+HPC batch scheduling simulator: replay a job log under other dispatchers and report who waits less,
+who waits longer, and how certain that is. To begin:
+  cpsched compare demo --out demo-out   compare four dispatchers on a synthetic log (a minute)
+  cpsched compare LOG --out DIR         compare six dispatchers on your log (system inferred)
+  cpsched list                          list dispatchers, systems and the rest
+  cpsched --help                        show all commands
+Quickstart: docs/start/quickstart.md    Your own log: docs/tutorials/your-log.md"""
 
 
 def _common(
     context: typer.Context,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Show a traceback when something is wrong.")
-    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
     version: Annotated[  # noqa: ARG001
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """Simulate, compare and verify schedules of HPC batch jobs."""
+    """Begin: without a command, print what to do first."""
     del debug
     if context.invoked_subcommand is None:
         typer.echo(_BEGIN)
@@ -103,7 +109,7 @@ def build(arguments: list[str]) -> Any:
     app = typer.Typer(
         name="cpsched",
         cls=CommandGroup,
-        help="Simulate, compare and verify schedules of HPC batch jobs.",
+        help=_IDENTITY,
         invoke_without_command=True,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": HELP_NAMES},
@@ -144,8 +150,8 @@ def main(arguments: list[str] | None = None) -> None:
         name, file = hidden
         where = f"{file} hides it" if file else "it is not installed"
         complain(
-            f"the package {name} of cpsched is not found: {where}. Rename that file, or take its"
-            " folder off the path (PYTHONPATH)."
+            f"the package {name} of cpsched cannot be imported: {where}. Rename that file, or take"
+            " its folder off the path (PYTHONPATH)."
         )
         sys.exit(2)
     # --debug may be anywhere, though the group takes it only in front.

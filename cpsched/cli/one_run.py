@@ -10,9 +10,11 @@ import typer
 from cpsched.cli.options import Group, Log, Predictor, Rules, Seed, SlurmPolicy, SystemName
 
 #: The time asked about.
-AT = typer.Option("--at", help="Seconds of the log, or a UTC date.", metavar="TIME")
+AT = typer.Option("--at", help="Time asked about: seconds or UTC date.", metavar="TIME")
 #: The time by which a job is to start.
-DEADLINE = typer.Option("--deadline", help="Print the chance of a start by then.", metavar="TIME")
+DEADLINE = typer.Option(
+    "--deadline", help="Print the probability of a start by then.", metavar="TIME"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +28,7 @@ class OneRun(Group):
         typer.Option(
             "--dispatcher",
             "-d",
-            help="NAME:KEY=VALUE,... [easy]",
+            help="Dispatcher NAME:KEY=VALUE,... [easy]",
             metavar="NAME",
         ),
     ] = None

@@ -59,49 +59,49 @@ def _name(panel: str, kind: str, *flags: str, help: str, **more: Any) -> Any:  #
 
 
 WorkloadFile = Annotated[
-    Path, typer.Argument(metavar="LOG", help="A job log: SWF, PBS, sacct, CSV or Parquet.")
+    Path, typer.Argument(metavar="LOG", help="Job log: SWF, PBS, sacct, CSV or Parquet.")
 ]
 InputFormat = Annotated[
     str | None,
     option(
         LOG,
         "--input-format",
-        help="Format of the log. [by its content]",
+        help="Format of the log. [detected]",
         metavar="NAME",
     ),
 ]
 SkipBadLines = Annotated[
     bool, option(LOG, "--skip-bad-lines", help="Skip and count invalid lines.")
 ]
-_REJECTS = "CSV file of the invalid lines, to write."
+_REJECTS = "Write the invalid lines to this CSV file."
 Rejects = Annotated[Path | None, option(LOG, "--rejects", help=_REJECTS, metavar="FILE")]
 First = Annotated[
-    int | None, option(LOG, "--first", help="Only the first N jobs.", min=1, metavar="N")
+    int | None, option(LOG, "--first", help="Read only the first N jobs.", min=1, metavar="N")
 ]
-_SINCE = "First submit time: seconds or a UTC date."
+_SINCE = "Earliest submit time: seconds or UTC date."
 From = Annotated[str | None, option(LOG, "--from", help=_SINCE, metavar="TIME")]
-_UNTIL = "Only jobs submitted earlier than this."
+_UNTIL = "Upper bound of submit times (excluded)."
 To = Annotated[str | None, option(LOG, "--to", help=_UNTIL, metavar="TIME")]
-_POLICY = "Slurm policy file; implies -d slurm."
+_POLICY = "Slurm policy file (implies -d slurm)."
 SlurmPolicy = Annotated[
     Path | None, option(DISPATCHING, "--slurm-policy", help=_POLICY, metavar="FILE")
 ]
-_MEASURED = "Compare only jobs from this submit time on."
+_MEASURED = "Compare jobs submitted from then on."
 MeasureFrom = Annotated[
     str | None, option(COMPARISON, "--measure-from", help=_MEASURED, metavar="TIME")
 ]
 _SYSTEM = _name(
     MACHINE, "systems", "--system", "-s",
-    help="Name or TOML file (cpsched list systems).",
+    help="Name or file (cpsched list systems).",
 )  # fmt: skip
 SystemName = Annotated[str, _SYSTEM]
 #: Only one is allowed; several are refused with our own message.
 Systems = Annotated[list[str] | None, _SYSTEM]
 _DISPATCHER = (DISPATCHING, "dispatchers", "--dispatcher", "-d")
-Dispatcher = Annotated[str, _name(*_DISPATCHER, help="NAME:KEY=VALUE,...")]
+Dispatcher = Annotated[str, _name(*_DISPATCHER, help="Dispatcher NAME:KEY=VALUE,...")]
 Dispatchers = Annotated[
     list[str] | None,
-    _name(*_DISPATCHER, help="NAME:KEY=VALUE,...; repeat to compare. [easy]"),
+    _name(*_DISPATCHER, help="NAME:KEY=VALUE,... (repeatable). [easy]"),
 ]
 _PLACING = "Default allocator (cpsched list allocators)."
 Allocator = Annotated[str | None, _name(DISPATCHING, "allocators", "--allocator", help=_PLACING)]
@@ -109,36 +109,38 @@ _PREDICTOR = (DISPATCHING, "predictors", "--predictor", "-p")
 _PREDICTS = "NAME:KEY=VALUE,... or model file"
 Predictor = Annotated[str, _name(*_PREDICTOR, help=f"{_PREDICTS}.", callback=with_models)]
 Predictors = Annotated[list[str] | None, _name(*_PREDICTOR, help=f"{_PREDICTS}. [requested]")]
-StudyFolder = option(OUTPUT, "--out", "-o", help="Folder of the study.", metavar="DIR")
+StudyFolder = option(OUTPUT, "--out", "-o", help="Folder for runs and results.", metavar="DIR")
 Seed = Annotated[
     int, option(RULES, "--seed", help="Seed of all random choices.", min=0, metavar="N")
 ]
 Force = Annotated[bool, option(OUTPUT, "--force", help="Replace existing files.")]
-_TABLES = "Print all other tables, too."
+_TABLES = "Print all tables."
 AllTables = Annotated[bool, option(OUTPUT, "--all-tables", help=_TABLES)]
-_REPORT = "Write the report."
+_REPORT = "Write the HTML report."
 WithReport = Annotated[bool, option(OUTPUT, "--report/--no-report", help=_REPORT)]
 AsJson = Annotated[bool, option(OUTPUT, "--json", help="Print JSON instead of text.")]
 Repeat = Annotated[
     int | None,
-    option(COMPARISON, "--repeat", help="Repetitions with moved submits.", min=1, metavar="N"),
+    option(COMPARISON, "--repeat", help="Repetitions with moved submit times.", min=1, metavar="N"),
 ]
 Jitter = Annotated[
     int | None,
     option(
         COMPARISON,
         "--jitter",
-        help="Largest delay of a submit, in seconds. [5]",
+        help="Largest move of a submit time, in seconds. [5]",
         min=0,
         metavar="S",
     ),
 ]
 Workers = Annotated[
-    int, option(OUTPUT, "--workers", "-j", help="Processes on this machine.", min=1, metavar="N")
+    int, option(OUTPUT, "--workers", "-j", help="Number of processes.", min=1, metavar="N")
 ]
 Executor = Annotated[
     str | None,
-    option(OUTPUT, "--executor", help="dask, or slurm-arrays:KEY=VALUE,...", metavar="NAME"),
+    option(
+        OUTPUT, "--executor", help="Executor: dask or slurm-arrays:KEY=VALUE,...", metavar="NAME"
+    ),
 ]
 
 
@@ -191,7 +193,7 @@ class Log(Part, Reading):
         )
         if not len(cut):
             raise ConfigError(
-                "no jobs are left after --first, --from and --to", where=self.workload
+                "has no jobs that --first, --from and --to select", where=self.workload
             )
         return cut
 
@@ -201,25 +203,14 @@ def _rule(help: str, **more: Any) -> Any:  # noqa: A002
     return option(RULES, help=help, hidden=True, **more)
 
 
-_OVERRUN = "Jobs at their requested time. [kill]"
-_CORRECTION = "Expected end of a job that outlives its prediction. [requested]"
-_INTERVAL = "Dispatch only at multiples of S seconds."
-_LIMITS = "Reject jobs above a queue's limit, or not. [yes]"
-_RESTARTS = (
-    "Jobs that may be killed and restarted, such as share=0.5,cost=30: share (of jobs), cost"
-    " (seconds a restart costs), checkpoint (seconds between two). [from the log]"
-)
-_MALLEABLE = (
-    "Jobs that may change size, such as share=0.5,most=2: share (of the jobs), least and most"
-    " (units, as multiples of what a job asks for), kind (moldable, malleable, evolving), serial"
-    " (share of the work that units cannot share), cost (seconds a change of size costs)."
-    " [from the log]"
-)
-_RUNTIMES = (
-    "How long jobs run: recorded (as in the log) or another (cpsched list runtime_models);"
-    " NAME:KEY=VALUE,... [recorded]"
-)
-_OUTAGES = "Node outages: table:file=CSV, or random:mtbf=S,repair=S (cpsched list outages). [none]"
+_OVERRUN = "Treatment of jobs at their requested time. [kill]"
+_CORRECTION = "Estimate of overrunning jobs. [requested]"
+_INTERVAL = "Dispatch at multiples of S seconds only."
+_LIMITS = "Enforce time limits of queues. [yes]"
+_RESTARTS = "Restartable jobs: share=0.5,cost=30. [of the log]"
+_MALLEABLE = "Malleable jobs: share=0.5,most=2. [of the log]"
+_RUNTIMES = "Runtime model NAME:KEY=VALUE,... [recorded]"
+_OUTAGES = "Outages NAME:KEY=VALUE,... (list outages). [none]"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,8 +223,8 @@ class Rules(Group):
     enforce_time_limits: Annotated[bool | None, option(MACHINE, help=_LIMITS)] = None
     restarts: Annotated[str | None, _rule(_RESTARTS, metavar="KEY=VALUE,...")] = None
     malleable: Annotated[str | None, _rule(_MALLEABLE, metavar="KEY=VALUE,...")] = None
-    runtime_model: Annotated[str | None, _rule(_RUNTIMES)] = None
-    outages: Annotated[str | None, _rule(_OUTAGES)] = None
+    runtime_model: Annotated[str | None, _rule(_RUNTIMES, metavar="NAME")] = None
+    outages: Annotated[str | None, _rule(_OUTAGES, metavar="NAME")] = None
 
     @property
     def given(self) -> dict[str, Any]:
@@ -328,7 +319,7 @@ class Shown(Group):
         option(
             COMPARISON,
             "--ignore-recorded-waits",
-            help="Do not compare with the schedule that the log records.",
+            help="Skip the comparison with recorded waits.",
         ),
     ] = False
     workers: Workers = 1
@@ -407,7 +398,7 @@ def moment(option: str, text: str | None) -> int | str | None:
         return None if text is None else moment_of(text)
     except ValueError:
         raise ConfigError(
-            f"'{text}' is neither seconds nor a date like 2014-03-31 or 2014-03-31T12:00",
+            f"'{text}' is not a time. Give seconds or a date like 2014-03-31T12:00.",
             key=option,
         ) from None
 

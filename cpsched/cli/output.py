@@ -86,10 +86,12 @@ def _other(error: BaseException) -> int:
     """Return the exit code for an error that is not one of cpsched's own, or raise it again."""
     # First, as it takes no memory.
     if is_out_of_memory(error):
-        complain("out of memory; --first N takes fewer jobs, --workers 1 makes one run at a time")
+        complain(
+            "out of memory. --first N takes fewer jobs, and --workers 1 makes one run at a time."
+        )
         return WRONG
     if (fault := fault_of(error)) is not None:
-        complain(f"{fault}; --debug shows the traceback")
+        complain(f"{fault}. --debug shows the traceback.")
         return WRONG
     if not isinstance(error, OSError):
         raise error
@@ -97,7 +99,7 @@ def _other(error: BaseException) -> int:
     return BAD_INPUT
 
 
-def complain(message: str, what: str = "cpsched") -> None:
-    """Print one line about an error, or a note, to stderr."""
+def complain(message: str, what: str = "error") -> None:
+    """Print one line about an error, a warning or a note to stderr."""
     line = escaped(" ".join(message.splitlines()))
     print(f"{what}: {line}", file=sys.stderr)  # noqa: T201

@@ -19,8 +19,9 @@ _INTERRUPTED = 130
 
 def main() -> None:
     """Run the command line and exit."""
+    interruption = Interruption()
     try:
-        _handle_signals(Interruption())
+        _handle_signals(interruption)
         from cpsched.cli.main import main as run
 
         run()
@@ -29,7 +30,12 @@ def main() -> None:
             raise
         _handle_signals(signal.SIG_IGN)
         with suppress(OSError):
-            sys.stderr.write("cpsched: interrupted; nothing half-written is left behind\n")
+            kept = (
+                "completed runs are kept"
+                if interruption.keeps_runs
+                else "partial files are removed"
+            )
+            sys.stderr.write(f"error: interrupted; {kept}\n")
         # Python dies by SIGINT if the last string that it executed was interrupted.
         exec("")  # noqa: S102
         sys.exit(_INTERRUPTED)

@@ -10,29 +10,46 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cpsched.cli.heading import totals, width
 from cpsched.cli.output import echo, escaped
-from cpsched.errors import ConfigError
+from cpsched.errors import ConfigError, UnknownNameError
+from cpsched.util import registry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 #: What each kind is, in the order of the overview.
 KINDS = {
     "dispatchers": "decide which waiting jobs start (-d)",
-    "predictors": "say how long jobs will run (-p)",
+    "predictors": "estimate the runtimes of jobs (-p)",
     "allocators": "choose the nodes of a job that starts (--allocator)",
     "priorities": "order the queue (-d easy:order=NAME)",
-    "systems": "systems that come with cpsched (--system); NAME may be a file of yours",
-    "log_formats": "formats for reading job logs (--input-format)",
-    "exports": "extra formats for writing runs (simulate --export)",
-    "generators": "make synthetic job logs (log generate)",
-    "runtime_models": "say how long jobs run on other nodes (--runtime-model)",
-    "outages": "say when nodes are down (--outages)",
-    "changes": "changes of a scenario (what-if --change)",
-    "observers": "watch a run (simulate --observe)",
+    "systems": "describe clusters (--system), also as your own TOML file",
+    "log_formats": "read job logs (--input-format)",
+    "exports": "write runs in other formats (simulate --export)",
+    "generators": "generate synthetic job logs (log generate)",
+    "runtime_models": "compute runtimes on other nodes (--runtime-model)",
+    "outages": "take nodes down for some time (--outages)",
+    "changes": "change the system, log or rules in a scenario (what-if --change)",
+    "observers": "record events of a run (simulate --observe)",
 }
 #: A reference in a docstring: its last word is the name.
 _ROLE = re.compile(r":\w+:`~?(?:[\w.]*\.)?(\w+)`")
+
+
+def kind_of(text: str, kinds: Collection[str] = tuple(KINDS)) -> str:
+    """
+    Return a kind by its name, which may be in the singular.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is none.
+    """
+    singular = {name: kind for kind, name in registry.GROUPS.items()} | {"system": "systems"}
+    kind = singular.get(text.replace("_", " "), text.replace("-", "_"))
+    if kind not in kinds:
+        raise UnknownNameError("kind", text, kinds)
+    return kind
 
 
 class Row(NamedTuple):
@@ -64,7 +81,6 @@ def show_rows(*rows: Row) -> None:
 def meanings(kind: str, name: str) -> list[tuple[str, str]]:
     """Return what the docstrings of a thing and its bases say about each option, with defaults."""
     from cpsched.logs.generators import describe
-    from cpsched.util import registry
     from cpsched.util.spec import options_of, passed_on
 
     thing = registry.load(kind, name)
@@ -116,7 +132,6 @@ def aligned(row: Row, margin: int) -> list[str]:
 
 
 def _registered(kind: str) -> list[Row]:
-    from cpsched.util import registry
 
     rows = []
     for name in registry.names(kind):

@@ -23,7 +23,7 @@ def command(
         Path,
         typer.Argument(
             metavar="DIR",
-            help="Made by cpsched compare; or a run, or a folder of runs, made by simulate.",
+            help="Folder that compare, what-if or simulate wrote.",
         ),
     ],
     out: Annotated[
@@ -39,20 +39,20 @@ def command(
         typer.Option(help="Dispatcher to compare with.", metavar="NAME"),
     ] = None,
     summary: Annotated[
-        bool, typer.Option("--summary", help="Write one page to print, summary.html, instead.")
+        bool, typer.Option("--summary", help="Write summary.html, one page to print, instead.")
     ] = False,
     author: Annotated[
         str | None, typer.Option(help="Author of the summary.", metavar="NAME")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make tables, figures and a report (one HTML file) of finished runs."""
+    """Write tables, figures and a report (one HTML file) of finished runs."""
     from cpsched.report.html.make import make_report, make_summary
 
     if summary:
         if form is not None:
             raise ConfigError(
-                "is of the report's figures; leave it out with --summary", key="--export"
+                "applies to the report's figures. Leave it out with --summary.", key="--export"
             )
         page = make_summary(folder, out=out, baseline=baseline, author=author or "")
         if as_json:
@@ -61,7 +61,7 @@ def command(
             echo(f"Summary: {escaped(str(page))}")
         return
     if author is not None:
-        raise ConfigError("is of the summary; add --summary", key="--author")
+        raise ConfigError("applies to the summary. Add --summary.", key="--author")
     with steps() as progress:
         report = make_report(
             folder, out=out, form=form or "svg", baseline=baseline, progress=progress

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -11,53 +11,53 @@ from cpsched.cli.heading import width
 from cpsched.cli.negotiation_text import show_negotiation
 from cpsched.cli.options import AsJson, names_of
 from cpsched.cli.output import echo, print_json
-from cpsched.cli.registered import KINDS, Row, aligned, meanings, rows_of, show_rows
+from cpsched.cli.registered import KINDS, Row, aligned, kind_of, meanings, rows_of, show_rows
 from cpsched.cli.system_text import system_text
 from cpsched.errors import ConfigError, UnknownNameError
+from cpsched.util import registry
 
 #: The messages of a file that an observer of dn-dbes wrote.
 _NEGOTIATION = "negotiation"
-if TYPE_CHECKING:
-    Kind = str
-else:
-    Kind = Literal[(*KINDS, _NEGOTIATION)]
 
 
 def command(
     kind: Annotated[
-        Kind,
-        typer.Argument(metavar="KIND", help="A kind that cpsched list shows, or negotiation."),
+        str,
+        typer.Argument(metavar="KIND", help="Kind of 'cpsched list', or negotiation."),
     ],
     name: Annotated[
         str,
         typer.Argument(
             metavar="NAME",
-            help="Its name; also a file of a system or a negotiation.",
+            help="Name, or the file of a system or a negotiation.",
         ),
-    ],
+    ] = "",
     transaction: Annotated[
         int | None,
         typer.Option(
             min=1,
-            help="Show the messages of a transaction of a negotiation. [all transactions]",
+            help="Transaction of a negotiation. [all]",
             metavar="N",
             hidden=True,
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what a dispatcher, predictor, system and so on is, and what its options mean."""
+    """Describe a dispatcher, predictor, system or other thing and its options."""
+    if not name:
+        raise _without_name(kind)
+    kind = kind_of(kind, (*KINDS, _NEGOTIATION))
     if kind == _NEGOTIATION:
         show_negotiation(Path(name), transaction, as_json=as_json)
         return
     if transaction is not None:
-        raise ConfigError(f"goes with {_NEGOTIATION}", key="--transaction")
+        raise ConfigError(f"is only for {_NEGOTIATION} files. Leave it out.", key="--transaction")
     if kind == "systems":
         _show_system(name, as_json=as_json)
         return
     rows = [row for row in rows_of(kind) if row.name == name]
     if not rows:
-        raise UnknownNameError(kind.removesuffix("s").replace("_", " "), name, names_of(kind))
+        raise UnknownNameError(registry.GROUPS[kind], name, names_of(kind))
     if as_json:
         print_json("show", {"kind": kind, "names": [row._asdict() for row in rows]})
         return
@@ -67,8 +67,19 @@ def command(
             echo(line)
 
 
+def _without_name(kind: str) -> ConfigError:
+    """Return the error of a command without a name, or with a name alone."""
+    kinds = [group for group in KINDS if kind in names_of(group)]
+    if kinds:
+        return ConfigError(
+            f"is one of the {kinds[0]}. Use 'cpsched show {kinds[0]} {kind}'.", key=kind
+        )
+    group = kind_of(kind, (*KINDS, _NEGOTIATION))
+    return ConfigError(f"the name is missing. Use 'cpsched show {group} NAME'.", key=kind)
+
+
 def _show_system(name: str, *, as_json: bool) -> None:
-    """Print a system; a file that is wrong is an error that says where."""
+    """Print a system, or raise an error that names the line of an invalid file."""
     from cpsched import systems
 
     system = systems.load(name)

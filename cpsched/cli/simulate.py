@@ -23,9 +23,10 @@ from cpsched.cli.options import (
     grouped,
     option,
 )
-from cpsched.cli.output import SOME_FAILED, echo, print_json
+from cpsched.cli.output import SOME_FAILED, counted, echo, print_json
 from cpsched.cli.progress import reading, study_bars
 from cpsched.errors import ConfigError, InfeasibleRequestError
+from cpsched.util.interruption import note_kept_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,28 +40,24 @@ if TYPE_CHECKING:
     from cpsched.study.run_spec import RunSpec
     from cpsched.systems.mapping import Fitted
 
-_OBSERVE = "An observer of the run, NAME:KEY=VALUE,... (cpsched list observers)."
-_EXPORT = "Also write a format (cpsched list exports)."
+_OBSERVE = "Observer NAME:KEY=VALUE,... (cpsched list observers)."
+_EXPORT = "Also write this format (cpsched list exports)."
 
 
 @grouped
 def command(
     workload: WorkloadFile,
     out: Annotated[Path | None, StudyFolder] = None,
-    force: Annotated[
-        bool, option(OUTPUT, "--force", help="Repeat runs that exist already.")
-    ] = False,
+    force: Annotated[bool, option(OUTPUT, "--force", help="Repeat existing runs.")] = False,
     *,
     runs: SiteRuns,
     on_infeasible: Annotated[
         Literal["reject", "error"],
-        option(RULES, help="Jobs that can never run."),
+        option(RULES, help="Treatment of jobs that can never run."),
     ] = "reject",
     checkpoint: Annotated[
         Path | None,
-        option(
-            OUTPUT, help="Save the state in this file; continue from it if it exists.", hidden=True
-        ),
+        option(OUTPUT, help="Save the state in this file, or continue from it.", hidden=True),
     ] = None,
     checkpoint_interval: Annotated[
         float, option(OUTPUT, help="Seconds between saves.", min=0, metavar="S", hidden=True)
@@ -75,7 +72,7 @@ def command(
     all_tables: AllTables = False,
     as_json: AsJson = False,
 ) -> None:
-    """Simulate a job log under one or more dispatchers and print what would have happened."""
+    """Simulate a job log under one or more dispatchers, one run each."""
     from cpsched.report import load_results
     from cpsched.study import carry_out
     from cpsched.study.inputs import prepare
@@ -92,6 +89,8 @@ def command(
         row, reason = fitted.rejected[0]
         raise InfeasibleRequestError(str(fitted.workload.job_id[row]), reason)
     _refuse_unfit(tasks, fitted)
+    if out is not None:
+        note_kept_runs()
     with (
         _folder(out) as folder,
         _observed(
@@ -118,7 +117,10 @@ def command(
             table = load_results(folder, workload=fitted.workload, schedules=schedules or {})
             _print(table, tasks, fitted, out, as_json=as_json, all_tables=all_tables)
     if outcome.existing and not as_json:
-        echo(f"\nAlready done: {outcome.existing:,} of {outcome.runs:,}; --force repeats them")
+        echo(
+            f"\nReused: {outcome.existing:,} of {counted(outcome.runs, 'run')}"
+            " (--force repeats them)"
+        )
     if outcome.failed:
         raise typer.Exit(SOME_FAILED)
 
@@ -155,10 +157,13 @@ def _observed(
 
     observers: tuple[RunObserver, ...] = tuple(build("observers", spec) for spec in specs)
     if observers and len(tasks) > 1:
-        raise ConfigError(f"it is for one run, but these are {len(tasks)}", key="--observe")
+        raise ConfigError(
+            f"observes one run, and these are {len(tasks)}. Give one dispatcher and predictor.",
+            key="--observe",
+        )
     if observers and saved:
         raise ConfigError(
-            "it cannot continue from a checkpoint: leave out --checkpoint", key="--observe"
+            "cannot be combined with --checkpoint. Leave out one of them.", key="--observe"
         )
     import numpy as np
 
@@ -175,7 +180,7 @@ def _check_was_observed(observers: Sequence[RunObserver], outcome: CampaignOutco
     """Refuse to say nothing where a run was there already and nothing was observed."""
     if observers and outcome.existing:
         raise ConfigError(
-            "the run exists already and was not repeated: add --force", key="--observe"
+            "the run exists already and was not repeated. Add --force.", key="--observe"
         )
 
 
@@ -184,9 +189,12 @@ def _checkpoint(file: Path, interval: float, runs: int) -> Checkpoint:
     from cpsched.simulation.simulate import Checkpoint
 
     if runs > 1:
-        raise ConfigError(f"a checkpoint covers one run, but these are {runs}", key="--checkpoint")
+        raise ConfigError(
+            f"saves one run, and these are {runs}. Give one dispatcher and predictor.",
+            key="--checkpoint",
+        )
     if not os.access(file.absolute().parent, os.W_OK):
-        raise ConfigError("its folder cannot be written to", where=file)
+        raise ConfigError(f"{file}: the folder is not writable", key="--checkpoint")
     return Checkpoint(file, interval)
 
 
@@ -207,7 +215,7 @@ def _formats(names: Sequence[str], out: Path | None) -> list[str]:
     for name in names:
         registry.load("exports", name)
         if out is None:
-            raise ConfigError(f"{name} is written into a run: add --out", key="--export")
+            raise ConfigError(f"{name} needs a folder. Add --out DIR.", key="--export")
     return list(dict.fromkeys(names))
 
 

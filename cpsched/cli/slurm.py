@@ -11,8 +11,7 @@ from cpsched.cli.options import SLURM
 def register(app: typer.Typer) -> None:
     """Add the commands to the command line."""
     slurm = typer.Typer(
-        help="Import a site's Slurm configuration, ask about a live queue, or let a dispatcher"
-        " decide on a private Slurm.",
+        help="Import a Slurm configuration, ask about a live queue, or run a private Slurm.",
         no_args_is_help=True,
     )
     slurm.command("import")(slurm_import.command)

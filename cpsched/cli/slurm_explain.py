@@ -13,13 +13,15 @@ from cpsched.cli.slurm_queue import Now, OpenMetrics, backend_of, sentence_on_po
 
 @grouped
 def command(
-    job: Annotated[str, typer.Argument(metavar="JOB", help="Its id; 12_3 for a task of an array.")],
+    job: Annotated[
+        str, typer.Argument(metavar="JOB", help="Job id, such as 12_3 for an array task.")
+    ],
     *,
     now: Now,
     openmetrics: OpenMetrics = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say why a job of a live Slurm waits, when it will start, and what to change."""
+    """Explain why a job of a live Slurm waits, when it starts, and what would help."""
     from cpsched.cli.heading import width
     from cpsched.forecast.explanation import JobState
     from cpsched.forecast.openmetrics import forecast_metrics

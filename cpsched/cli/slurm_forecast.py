@@ -19,7 +19,7 @@ from cpsched.errors import ConfigError
 def command(
     job: Annotated[
         str | None,
-        typer.Argument(metavar="[JOB]", help="Id of one job; by default all waiting jobs."),
+        typer.Argument(metavar="[JOB]", help="Id of a job. [all waiting jobs]"),
     ] = None,
     deadline: Annotated[str | None, DEADLINE] = None,
     *,
@@ -27,7 +27,7 @@ def command(
     openmetrics: OpenMetrics = None,
     as_json: AsJson = False,
 ) -> None:
-    """Forecast when waiting jobs of a live Slurm will start, and what would start a job earlier."""
+    """Forecast when waiting jobs of a live Slurm start, and what would start a job earlier."""
     from cpsched.cli.heading import width
     from cpsched.forecast.openmetrics import forecast_metrics, queue_metrics
     from cpsched.forecast.when_text import text as forecast_text
@@ -40,7 +40,7 @@ def command(
     forecasts = [] if answer is None else forecast_metrics(answer)
     write_metrics(openmetrics, [*queue_metrics(queue.snapshot, queue.mirror.system), *forecasts])
     if answer is None:
-        echo("No job is waiting.", err=True)
+        echo("The queue is empty: 0 waiting jobs.", err=True)
         return
     notes = queue.notes(job)
     if as_json:
@@ -58,9 +58,9 @@ def _unix(date: str | None) -> int | None:
         moment = datetime.fromisoformat(date)
     except ValueError:
         raise ConfigError(
-            f"'{date}' is not a date like 2026-03-31T12:00", key="--deadline"
+            f"'{date}' is not a date. Give one like 2026-03-31T12:00.", key="--deadline"
         ) from None
     second = int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
     if second <= time.time():
-        raise ConfigError(f"is {date}, which has passed", key="--deadline")
+        raise ConfigError(f"{date} is in the past. Give a later date.", key="--deadline")
     return second

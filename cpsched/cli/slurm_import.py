@@ -33,7 +33,7 @@ def command(
     out: Annotated[
         Path, typer.Option("--out", "-o", help="Folder for the two files.", metavar="DIR")
     ],
-    conf: Annotated[Path | None, _file("slurm.conf; included files are read, too.")] = None,
+    conf: Annotated[Path | None, _file("slurm.conf with its included files.")] = None,
     scontrol: Annotated[
         list[Path] | None,
         _file("Output of scontrol show config, node and so on."),
@@ -42,7 +42,9 @@ def command(
     assoc: Annotated[Path | None, _file("Output of sacctmgr -P show assoc tree.")] = None,
     qos: Annotated[Path | None, _file("Output of sacctmgr -P show qos.")] = None,
     sshare: Annotated[Path | None, _file("Output of sshare -l -a -P.")] = None,
-    name: Annotated[str | None, typer.Option(help="Name of the system. [ClusterName]")] = None,
+    name: Annotated[
+        str | None, typer.Option(help="Name of the system. [ClusterName]", metavar="NAME")
+    ] = None,
     log: Annotated[
         Path | None,
         _file("Output of sacct, to count affected jobs."),
@@ -50,7 +52,7 @@ def command(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make a system file and a policy file from a site's Slurm configuration."""
+    """Write a system file and a Slurm policy file from a site's configuration."""
     from cpsched.cli.heading import say
     from cpsched.slurm.config.importer import Files, read_site
     from cpsched.slurm.config.unmodelled import AffectedLog, count, of_jobs

@@ -18,7 +18,7 @@ def command(
     openmetrics: OpenMetrics = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what a dispatcher would start now on a live Slurm, without changing anything."""
+    """Print the jobs that a dispatcher would start now on a live Slurm (read-only)."""
     from cpsched.forecast.openmetrics import plan_metrics
     from cpsched.slurm.live.plan import plan
 

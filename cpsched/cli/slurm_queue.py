@@ -31,7 +31,7 @@ OpenMetrics = Annotated[
     Path | None,
     typer.Option(
         "--openmetrics",
-        help="Metrics for node_exporter (.prom).",
+        help="File of metrics for node_exporter (.prom).",
         metavar="FILE",
     ),
 ]
@@ -44,18 +44,18 @@ class Now(Group):
     system: SystemFile = None
     dispatcher: Annotated[
         str,
-        typer.Option("--dispatcher", "-d", help="NAME:KEY=VALUE,..."),
+        typer.Option("--dispatcher", "-d", help="Dispatcher NAME:KEY=VALUE,...", metavar="NAME"),
     ] = "slurm"
     predictor: Predictor = "requested"
     history: Annotated[
         Path | None,
         typer.Option(
-            help="Job log of past jobs. [from sacct]",
+            help="Log of past jobs. [from sacct]",
             metavar="FILE",
         ),
     ] = None
     scenarios: Annotated[
-        int, typer.Option(help="Scenarios to simulate.", min=2, max=1000, metavar="N")
+        int, typer.Option(help="Number of simulated scenarios.", min=2, max=1000, metavar="N")
     ] = 20
 
     @contextmanager

@@ -28,21 +28,23 @@ def command(
     jobs: Annotated[
         Path | None,
         typer.Option(
-            help="Lines of seconds and options of sbatch.",
+            help="File with a line per job: seconds and sbatch options.",
             metavar="FILE",
         ),
     ] = None,
     count: Annotated[
-        int, typer.Option(min=1, help="Sleeping jobs, without --jobs.", metavar="N")
+        int, typer.Option(min=1, help="Number of generated sleep jobs.", metavar="N")
     ] = 40,
-    mean: Annotated[float, typer.Option(min=1, help="Their mean runtime.", metavar="SECONDS")] = 30,
+    mean: Annotated[
+        float, typer.Option(min=1, help="Mean runtime of generated jobs.", metavar="S")
+    ] = 30,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
     """
-    Start a private Slurm of 16 nodes on this machine, and let a dispatcher decide there.
+    Start a private Slurm of 16 nodes on this machine, driven by a dispatcher.
 
-    It ends when all jobs have ended, or at Ctrl-C. No other cluster is changed.
+    The sandbox ends when all jobs have ended, or at Ctrl-C. Other clusters stay as they are.
     """
     from cpsched.slurm.live.plan import system_of
     from cpsched.slurm.live.scontrol import Scontrol

@@ -69,7 +69,7 @@ def _rules(system: System) -> Iterator[tuple[str, str]]:
     """Say how a log is read on it, and how the nodes lie."""
     log, topology = system.log, system.topology
     if log.processors is None:
-        yield "processors", "a log that only counts them is refused: [log] processors is not set"
+        yield "processors", "a log that only counts them is refused: set [log] processors"
     else:
         yield "processors", f"of a log that only counts them: {log.processors.value}"
     yield "memory", f"that a log asks for: {_MEMORY[log.memory]}"

@@ -35,13 +35,14 @@ def register(app: typer.Typer) -> None:
 
 @grouped
 def train_command(
-    out: Annotated[Path, typer.Option("--out", "-o", help="The model file.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Model file to write.")],
     predictor: Annotated[
         str,
         typer.Option(
             "--predictor",
             "-p",
-            help="NAME:KEY=VALUE,... or model file.",
+            help="Predictor NAME:KEY=VALUE,... or model file.",
+            metavar="NAME",
             callback=with_models,
         ),
     ] = "gbm-log",
@@ -84,4 +85,4 @@ def _print(fitted: Fitted, starts: JobStarts, training: Training, out: Path) -> 
     # A file that is called like a predictor is not meant by its bare name.
     named = out.name in registry.names("predictors") and out.name == str(out)
     use = f"./{out}" if named else str(out)
-    echo(f"{escaped(str(out))}: the model; use it with --predictor {escaped(use)}")
+    echo(f"Model: {escaped(str(out))} (use it with --predictor {escaped(use)})")

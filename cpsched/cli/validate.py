@@ -43,27 +43,25 @@ def command(
         int,
         typer.Option(
             min=0,
-            help="Jobs that differ most, explained.",
+            help="Explained jobs, those that differ most.",
             metavar="N",
         ),
     ] = 3,
     repeat: Annotated[
         int,
-        typer.Option(min=1, help="Simulations, all but one with moved submits.", metavar="N"),
+        typer.Option(min=1, help="Repetitions with moved submit times.", metavar="N"),
     ] = 3,
     workers: Workers = 1,
-    force: Annotated[bool, typer.Option("--force", help="Repeat runs that exist already.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Repeat existing runs.")] = False,
     *,
     runs: MeasuredRuns,
     as_json: AsJson = False,
 ) -> None:
     """
-    Simulate a log, and compare every start with the recorded one.
+    Simulate a job log and compare every start with the recorded one.
 
-    Any log with recorded starts will do (SWF, PBS, sacct), under any dispatcher. --slurm-policy is
-    for what a site's own Slurm decides.
-
-    The controller's lag from a decision to a start is taken from jobs that start at once.
+    The log needs recorded starts (SWF, PBS, sacct). --slurm-policy simulates a site's own Slurm.
+    The lag from a decision to a start is measured on jobs that start at once.
     """
     from cpsched.forecast import why_in_log
     from cpsched.logs.sacct.records import reasons_of

@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 def command(
     folder: Annotated[
         list[Path],
-        typer.Argument(metavar="DIR...", help="Folders of runs, of a study or of a bench."),
+        typer.Argument(metavar="DIR...", help="Folders of runs, studies or benchmarks."),
     ],
     repeat: Annotated[
         int | None,
-        typer.Option(help="Repetitions of a bench to re-run. [all]", min=1, metavar="N"),
+        typer.Option(help="Benchmark repetitions to re-run. [all]", min=1, metavar="N"),
     ] = None,
     workers: Workers = 1,
     as_json: AsJson = False,
 ) -> None:
     """
-    Check recorded schedules: every job accounted for, nothing over capacity, every rule kept.
+    Verify recorded schedules: every job, the capacity of every node, and every rule.
 
-    The runs of a bench are also re-run from the windows in its folder and compared byte for byte,
-    and its tables are computed again.
+    Benchmark runs are also re-run from the logs in their folder and compared byte for byte, and
+    the tables are recomputed.
     """
     from cpsched.study.bench.bench import MARK
 
@@ -56,7 +56,7 @@ def command(
     if wrong:
         raise VerificationError(summary_of(wrong))
     for path, recount in faulty.items():
-        raise VerificationError(f"{counted(len(recount.wrong), 'thing')} wrong in {path}")
+        raise VerificationError(f"{path}: {counted(len(recount.wrong), 'problem')}")
 
 
 def _checked_runs(folders: Sequence[Path]) -> list[dict[str, Any]]:
@@ -128,16 +128,15 @@ def summary_of(wrong: Sequence[Sequence[str]]) -> str:
     parts = []
     if schedules:
         parts.append(
-            "1 schedule contradicts its own inputs"
-            if schedules == 1
-            else f"{schedules} schedules contradict their own inputs"
+            f"the {'schedule' if schedules == 1 else 'schedules'} of"
+            f" {counted(schedules, 'run')} failed the verification"
         )
     if of_files:
         names = dict.fromkeys(
             name for names in of_files for name in names if name.endswith((".json", ".parquet"))
         )
         parts.append(
-            f"files of {counted(len(of_files), 'run')} are missing, changed, or not what follows"
-            f" from the schedule{': ' * bool(names)}{', '.join(names)}"
+            f"files of {counted(len(of_files), 'run')} are missing or were modified"
+            f"{': ' * bool(names)}{', '.join(names)}"
         )
     return ", and ".join(parts)

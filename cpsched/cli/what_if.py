@@ -20,10 +20,7 @@ def command(
         typer.Option(
             "--change",
             "-c",
-            help="A scenario, such as 'add-nodes group=gpu,count=4' (cpsched list changes), 'set"
-            " bf_window=2880' (an option of the baseline's dispatcher, or a value of the policy:"
-            " qos.gpu.MaxJobsPU=4), 'dispatcher fifo' or 'predictor last'; several changes and a"
-            " name: 'big: add-nodes group=gpu,count=4; scale-load 1.2'. Repeat for more scenarios.",
+            help="Scenario, such as 'add-nodes group=gpu,count=4' (repeatable).",
             metavar="CHANGE",
         ),
     ] = None,
@@ -32,17 +29,22 @@ def command(
     shown: Shown,
 ) -> None:
     """
-    Compare scenarios with a baseline: what would have happened if something had been different?
+    Compare scenarios, such as more nodes or other limits, with a baseline.
 
-    The other options describe the baseline. A table has the leading figures of all, and a sentence
-    says of each scenario what it changes, and for whom. --all-tables and the report have that by
-    queue, account, user, length, size, and with GPUs or without.
+    Options other than --change describe the baseline. Changes are those of 'cpsched list changes',
+    'set bf_window=2880' (an option of the baseline's dispatcher), 'set qos.gpu.MaxJobsPU=4' (a
+    value of the Slurm policy), 'dispatcher fifo' and 'predictor last'. A scenario may have a name
+    and several changes: 'big: add-nodes group=gpu,count=4; scale-load 1.2'. --all-tables and the
+    report add results by queue, account, user, job length and job size.
     """
     from cpsched.cli.progress import reading
     from cpsched.study.scenarios import scenarios, what_if
 
     if not changes:
-        raise ConfigError("is missing; give what is to be changed", key="--change")
+        raise ConfigError(
+            "is missing. Name a change, such as 'scale-load 1.1' (cpsched list changes).",
+            key="--change",
+        )
     study = study_of_log(log, runs, once=("systems", "dispatchers", "predictors"))
     with reading(log):
         wanted = what_if(study, scenarios(study, changes), shown.out)

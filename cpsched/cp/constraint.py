@@ -75,7 +75,7 @@ class UsageCap(NamedTuple):
         label = match["each"] or match["label"]
         if label not in {None, *LABELS}:
             raise ConfigError(
-                f"'{text.strip()}': no jobs have a {label}; they have: {', '.join(LABELS)}",
+                f"'{text.strip()}': unknown label '{label}'. Labels: {', '.join(LABELS)}",
                 key="constraint",
             )
         factors = {term["kind"]: int(term["factor"] or 1) for term in terms if term}
@@ -85,14 +85,15 @@ class UsageCap(NamedTuple):
         """Raise a ``ConfigError`` if it counts, or is about, what a system does not have."""
         if self.label == "queue" and queues and self.value not in (None, *queues):
             raise ConfigError(
-                f"'{self.text}': the system has no queue '{self.value}'; it has:"
+                f"'{self.text}': unknown queue '{self.value}'. Queues:"
                 f" {', '.join(queues)}.{did_you_mean(str(self.value), queues)}",
                 key="constraint",
             )
         for kind in self.factors:
             if kind not in (_JOBS, *resources):
                 raise ConfigError(
-                    f"'{self.text}': the system has no {kind}; it has: {', '.join(resources)}",
+                    f"'{self.text}': unknown resource type '{kind}'. Types:"
+                    f" {', '.join(resources)}.",
                     key="constraint",
                 )
 
@@ -113,7 +114,7 @@ class UsageCap(NamedTuple):
                 submit = jobs.submit[demand.argmax()]
                 raise ConfigError(
                     f"'{self.text}': the job submitted at second {submit} asks for {demand.max()}"
-                    " and would wait for ever; leave such jobs out of the log, or allow more",
+                    " and would wait forever. Exclude such jobs, or raise the limit.",
                     key="constraint",
                 )
             if demand.sum() + taken.sum() > self.cap:

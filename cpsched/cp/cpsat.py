@@ -308,7 +308,7 @@ def dump(model: CpModel, path: Path | str) -> None:
     """
     path = Path(path)
     if not path.parent.is_dir():
-        raise ConfigError("no such directory", where=path.parent)
+        raise ConfigError("the folder does not exist", where=path.parent)
     with replacing(path) as partial:
         if not model.export_to_file(str(partial)):
             raise ConfigError("the model cannot be written there", where=path)

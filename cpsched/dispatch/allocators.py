@@ -85,8 +85,8 @@ class Allocator:
         """
         if not isinstance(getattr(self, "policy", None), int | np.integer):
             raise DispatchError(
-                f"{title(self)}: its class has no policy, the number of its order of nodes;"
-                " derive it from an allocator that has one, such as FirstFit"
+                f"{title(self)}: its class has no policy (the number of its order of nodes)."
+                " Derive it from an allocator such as FirstFit."
             )
         self.capacity: IntArray = system.capacity
         self.levels: IntArray = system.topology.levels
@@ -179,7 +179,7 @@ class Allocator:
             raise DispatchError(f"a plan's nodes are {nodes} and the units on them {units}")
         if (units < 1).any() or units.sum() != columns.item(row, c.UNITS):
             raise DispatchError(
-                f"a plan places units {units} of a job of {columns.item(row, c.UNITS)} units"
+                f"a plan places {units} tasks of a job of {columns.item(row, c.UNITS)} tasks"
             )
         shape = view.waiting.store.shapes[columns.item(row, c.SHAPE)]
         segment, switches = shape[c.SHAPE_SEGMENT : c.SHAPE_REQUEST].tolist()

@@ -132,7 +132,7 @@ class LearningDispatcher(Dispatcher):
             if shapes[:, c.SHAPE_SEGMENT : c.SHAPE_REQUEST].any():
                 raise ConfigError(
                     f"{self.name} cannot place jobs with segments or switch limits, and the"
-                    " workload has such jobs: use a dispatcher with an allocator, such as easy"
+                    " log has such jobs. Use a dispatcher with an allocator, such as easy."
                 )
             self._known_shapes = shapes
 

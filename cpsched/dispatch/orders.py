@@ -86,8 +86,8 @@ class Priority(ABC):
         """
         if self.learns and self.history is None:
             raise ConfigError(
-                f"priority '{self.name}' learns how long jobs run; a dispatcher that takes it must"
-                " be a LearningDispatcher (cpsched.dispatch.learning)"
+                f"the priority '{self.name}' learns runtimes. Its dispatcher must be a"
+                " LearningDispatcher (cpsched.dispatch.learning)."
             )
         self.system = system
         self._capacity = np.maximum(system.total, 1)

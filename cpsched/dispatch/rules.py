@@ -85,8 +85,8 @@ class Ljf(Fifo):
     """
 
     name = "ljf"
-    good_for = "a reference: the worst order for short jobs"
-    goes_wrong_when = "there are short jobs: they wait behind all long ones"
+    good_for = "a reference, the worst order for short jobs"
+    goes_wrong_when = "some jobs are short, as they wait behind all long ones"
     order = orders.LjfOrder
 
 

@@ -39,9 +39,7 @@ class Wrapper(Dispatcher):
     def __init__(self, dispatcher: str | Dispatcher) -> None:
         self.inner = dispatcher if isinstance(dispatcher, Dispatcher) else _made(dispatcher)
         if type(self.inner) is type(self):
-            raise ConfigError(
-                f"is {dispatcher}, must be a dispatcher of another kind", key="dispatcher"
-            )
+            raise ConfigError(f"is {dispatcher}, must be another dispatcher", key="dispatcher")
         self.allocator = self.inner.allocator
         self.selects_sets = self.inner.selects_sets
         self.keeps_places = self.inner.keeps_places

@@ -325,11 +325,11 @@ class Cluster:
         self._expect(handle, now, "said to ask for units")
         columns, name = self.machine.store.writable, self.machine.name(handle)
         if columns[handle, c.JOB_TYPE] != JobType.EVOLVING:
-            raise ConfigError(f"job {name} asks for units while it runs, but it is not evolving")
+            raise ConfigError(f"job {name} asks for tasks while it runs, but is not evolving")
         units_min, units_max = columns[handle, c.UNITS_MIN], columns[handle, c.UNITS_MAX]
         if not units_min <= units <= units_max:
             raise ConfigError(
-                f"job {name} asks for {units} units, it may have {units_min} to {units_max}"
+                f"job {name} asks for {units} tasks, it may have {units_min} to {units_max}"
             )
         columns[handle, c.WANTED_UNITS] = units
         self._core.has_news = True
@@ -520,12 +520,12 @@ class Cluster:
             )
         doing = f"{name} {verb.format(job)}"
         if not self.machine.is_in(handle, c.RUNNING):
-            raise DispatchError(f"{doing}, but it is not running")
+            raise DispatchError(f"{doing}, but the job is not running")
         columns = self.machine.store.columns
         if isinstance(action, Requeue | Suspend) and not columns.item(handle, c.RESTARTABLE):
-            raise DispatchError(f"{doing}, but it is not restartable")
+            raise DispatchError(f"{doing}, but the job is not restartable")
         if isinstance(action, Resize) and columns.item(handle, c.JOB_TYPE) < JobType.MALLEABLE:
-            raise DispatchError(f"{doing}, but it is not malleable")
+            raise DispatchError(f"{doing}, but the job is not malleable")
         if columns.item(handle, c.SINCE) == now:
             raise DispatchError(f"{doing} in the second in which it started or was resized")
 
@@ -542,10 +542,10 @@ class Cluster:
             return
         if second <= now:
             raise DispatchError(
-                f"{name} wants to be woken at {second}, but the time is already {now}"
+                f"{name} wants to be woken at {second}, which is before now ({now})"
             )
         if second > _LATEST:
-            raise DispatchError(f"{name} wants to be woken at {second}, which is after all time")
+            raise DispatchError(f"{name} wants to be woken at {second}, must be at most {_LATEST}")
         self._core.add_wake(second)
 
     def node_names(self, allocation: Allocation) -> list[str]:

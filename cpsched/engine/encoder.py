@@ -334,7 +334,9 @@ class JobEncoder:
             if index is not None:
                 by_kind[index] = amount
             elif amount:
-                raise InfeasibleRequestError("", f"asks for {amount} {kind}, the system has none")
+                raise InfeasibleRequestError(
+                    "", f"asks for {amount} {kind}, and the system has none"
+                )
         return by_kind
 
     def _class(self, queues: Sequence[Queue], constraint: str) -> int:

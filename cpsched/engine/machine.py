@@ -170,7 +170,7 @@ class ClusterState:
             and free. Then nothing has changed.
         """
         if not self.is_in(row, c.WAITING):
-            raise DispatchError(f"job {self.name(row)} is started, but it is not waiting")
+            raise DispatchError(f"job {self.name(row)} is started, but is not waiting")
         self._check_arrays(row, allocation)
         self._check_fault(row, allocation, self.core.start(row, *allocation, now))
 
@@ -321,7 +321,7 @@ class ClusterState:
                 if units_min == units_max
                 else f"it may have {units_min} to {units_max}"
             )
-            return f"{job} is given {given} units, {bounds}"
+            return f"{job} is given {given} tasks, {bounds}"
         if fault == _Fault.BOUNDS:
             low, high = (int(store.columns[row, column]) for column in (c.NODES_MIN, c.NODES_MAX))
             return f"{job} is given {num_nodes} nodes, it may touch {low} to {high}"
@@ -335,12 +335,12 @@ class ClusterState:
         node = f"node {self.system.node_names[index]}"
         amount, resource = int(allocation.amount[position, kind]), self.system.resources[kind]
         return {
-            _Fault.TASKS: f"{job} is given {int(allocation.units[position])} units on {node}",
+            _Fault.TASKS: f"{job} is given {int(allocation.units[position])} tasks on {node}",
             _Fault.ELIGIBLE: f"{job} may not use {node}, or the node is down",
-            _Fault.SPLIT: f"{job} needs equally many units on each node; {node} differs",
-            _Fault.GAP: f"{job} needs consecutive nodes; {node} does not follow the last",
+            _Fault.SPLIT: f"{job} needs equally many tasks on each node, and {node} differs",
+            _Fault.GAP: f"{job} needs consecutive nodes, and {node} does not follow the last",
             _Fault.AMOUNT: (
-                f"{job} is given {amount} {resource} on {node}, which is not what it asks for"
+                f"{job} is given {amount} {resource} on {node}, which differs from its request"
             ),
             _Fault.FREE: (
                 f"{job} is given {amount} {resource} on {node},"

@@ -73,9 +73,9 @@ def checked_prediction(predicted: Sequence[Any]) -> Prediction:
         pass
     if fault is not None:
         raise ConfigError(
-            f"is {predicted!r:.80}, {fault and f'with {fault}; '}must be three whole numbers of"
-            f" seconds from 0 to {MAX_TIME}: ranking_estimate, runtime_estimate, runtime_bound;"
-            f" then, if known, {len(LEVELS)} quantiles and {len(HORIZONS)} chances",
+            f"is {predicted!r:.80}, {fault and f'with {fault}, '}must be three whole numbers of"
+            f" seconds from 0 to {MAX_TIME} (ranking_estimate, runtime_estimate, runtime_bound),"
+            f" then, if known, {len(LEVELS)} quantiles and {len(HORIZONS)} probabilities",
             where="Cluster.submit",
             key="predicted",
         )

@@ -102,4 +102,6 @@ def _check_waits(present: Present, handle: int) -> None:
     if start != present.now and handle not in present.in_state(c.WAITING, c.HELD):
         what = f"started at second {start:,}" if start != MISSING else "was cancelled"
         name = brief(str(present.jobs.workload.job_id[handle]))
-        raise ConfigError(f"job {name} is not waiting then: it {what}", key="--job")
+        raise ConfigError(
+            f"job {name} is not waiting at second {present.now:,}: it {what}", key="--job"
+        )

@@ -57,11 +57,11 @@ def fitted_of(
     """
     if isinstance(log, Fitted):
         if system is not None:
-            raise ConfigError("is given twice: the log is on one already", key="system")
+            raise ConfigError("is given twice, as the log is mapped onto one already", key="system")
         return log
     if system is None:
         raise ConfigError(
-            "is missing: give a name, the path of a system file, or a number of processors",
+            "is missing. Give a name, the path of a system file, or a number of processors.",
             key="system",
         )
     if isinstance(system, int):
@@ -100,7 +100,7 @@ def jobs_of(
     accepted[[row for row, _ in fitted.rejected]] = False
     jobs = workload.take(np.flatnonzero(accepted))
     if not len(jobs):
-        raise ConfigError("has no job that can run on this machine", where=workload.title)
+        raise ConfigError("has no job that can run on this system", where=workload.title)
     requested = np.ascontiguousarray(jobs.requested_time)
     if estimates is None:
         estimate = requested.copy()

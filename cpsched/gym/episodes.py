@@ -98,7 +98,7 @@ class Episodes:
         check_range("length", self.length, 1, num)
         if starts is not None:
             if rows is not None:
-                raise ConfigError("goes without starts, which say what is played", key="rows")
+                raise ConfigError("cannot be combined with starts", key="rows")
             first_jobs = np.array(list(starts), dtype=np.int64)
             if not len(first_jobs) or first_jobs.min() < 0 or first_jobs.max() + self.length > num:
                 raise ConfigError(

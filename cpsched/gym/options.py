@@ -77,11 +77,11 @@ class Options:
         check_choice("behind", self.behind, RULES)
         check_range("visible", self.visible, 2, _LARGEST)
         if not self.rules:
-            raise ConfigError("is empty, must name a rule or more", key="rules")
+            raise ConfigError("is empty, must name at least one rule", key="rules")
         for rule in self.rules:
             check_choice("rules", rule, RULES)
         if self.action == "rule" and (self.wait or self.choose != "any"):
-            raise ConfigError("'rule' goes with neither wait nor choose=fitting", key="action")
+            raise ConfigError("'rule' cannot be combined with wait or choose=fitting", key="action")
         if self.choose == "fitting" and self.backfill != "none":
             raise ConfigError(
                 "'easy' backfills behind a job that does not fit, which choose=fitting never"

@@ -148,27 +148,25 @@ def load(path: Path) -> PolicyNetwork:
     if path.is_dir():
         raise ConfigError("is a folder, not a policy file", where=path)
     if not path.is_file():
-        raise ConfigError(
-            "there is no such policy file; examples/train_ppo.py writes one", where=path
-        )
+        raise ConfigError("no such policy file. examples/train_ppo.py writes one.", where=path)
     try:
         arrays = read_arrays(path, _MAX_BYTES)
         header = read_json(arrays[_HEADER].decode())
         kind = header["kind"]
     except _DAMAGE as error:
         raise ConfigError(
-            f"is not a policy of cpsched, or is damaged: {error}", where=path
+            f"is not a policy of cpsched, or is damaged ({error})", where=path
         ) from error
     if kind != _KIND:
         raise ConfigError(f"is not a policy of cpsched but '{kind}'", where=path)
     if header.get("format") != FORMAT:
         raise ConfigError(
-            f"is a policy of format {header.get('format')}, this cpsched reads {FORMAT}; train it"
-            " again",
+            f"is a policy of format {header.get('format')}, and this cpsched reads {FORMAT}."
+            " Train it again.",
             where=path,
         )
     if header.get("features") != list(FEATURES):
-        raise ConfigError("was trained on other features than this cpsched has", where=path)
+        raise ConfigError("was trained on other features. Train it again.", where=path)
     try:
         return PolicyNetwork(
             Options.from_data(header["options"]),

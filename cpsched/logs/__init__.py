@@ -106,7 +106,7 @@ def read(
 
     path = Path(path)
     if rejects is not None and Path(rejects).resolve() == path.resolve():
-        raise TraceError("is the log itself; choose another file for its rejected rows", file=path)
+        raise TraceError("is the log itself. Choose another file for its rejected rows.", file=path)
     reader: LogFormat = registry.load("log_formats", format or detect(path))
     rejected = RejectedRows(listed=rejects is not None)
     try:
@@ -127,7 +127,7 @@ def _with_count(error: TraceError, number: int) -> TraceError:
     """Return the error of a log's first invalid line with how many there are, and a way on."""
     what = "it" if number == 1 else f"the {counted(number, 'bad line')}"
     return TraceError(
-        f"{error.reason}; --skip-bad-lines goes on without {what}",
+        f"{error.reason.rstrip('.')}. --skip-bad-lines skips {what}.",
         file=error.file, line=error.line, field=error.field, value=error.value,
     )  # fmt: skip
 
@@ -158,9 +158,8 @@ def write(
     if name is None:
         endings = sorted(end for reader in _formats() if reader.write for end in reader.suffixes)
         raise TraceError(
-            "the file name does not show a format that can be written; end it in"
-            f" {', '.join(endings)} (.gz may follow for text), or give the format"
-            " (convert: --to-format)",
+            f"the ending names no writable format. End the name in {', '.join(endings)} (text also"
+            " .gz), or give the format (log convert --to-format).",
             file=path,
         )
     writer = registry.load("log_formats", name).write
@@ -183,17 +182,17 @@ def detect(path: str | PathLike[str]) -> str:
 
     path = Path(path)
     start = head(path)
-    choice = f"choose one of {', '.join(registry.names('log_formats'))} with --input-format"
+    choice = f"Choose one of {', '.join(registry.names('log_formats'))} with --input-format."
     matching = [reader.name for reader in _formats() if reader.matches(path, start)]
     if len(matching) == 1:
         return matching[0]
-    known = f"accepted are {', '.join(registry.names('log_formats'))} (--input-format)"
+    known = f"Formats: {', '.join(registry.names('log_formats'))} (--input-format)"
     if not matching and (what := foreign(start)):
-        raise TraceError(f"is {what}; {known}", file=path)
+        raise TraceError(f"is {what}. {known}", file=path)
     name = _named(path)
     if name is None:
-        what = f"could be {' or '.join(matching)}" if matching else "has an unrecognised format"
-        raise TraceError(f"{what if start.strip() else 'is empty'}; {choice}", file=path)
+        what = f"could be {' or '.join(matching)}" if matching else "has an unknown format"
+        raise TraceError(f"{what if start.strip() else 'is empty'}. {choice}", file=path)
     return name
 
 
@@ -209,4 +208,4 @@ def _formats() -> Iterator[LogFormat]:
         try:
             yield registry.load("log_formats", name)
         except ConfigError as error:
-            warnings.warn(f"log format skipped: {error}", RuntimeWarning, stacklevel=3)
+            warnings.warn(f"log format ignored: {error}", RuntimeWarning, stacklevel=3)

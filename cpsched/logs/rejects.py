@@ -222,7 +222,7 @@ def excluded_rows(
     if not num_jobs:
         why = ", ".join(f"{count} {reason}" for reason, count in excluded)
         if not why and not path.stat().st_size:
-            raise TraceError("the file is empty, there is no job in it", file=path)
+            raise TraceError("the file is empty", file=path)
         raise TraceError(f"no job in it: {why}" if why else "no job in it", file=path)
     return excluded
 

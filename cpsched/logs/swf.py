@@ -278,11 +278,11 @@ def _check(
     def fail(wrong: BoolArray, number: int, message: str) -> None:
         checks.fail(wrong, message, FIELDS[number - 1].name, field[number])
 
-    fail(field[1] < 0, 1, "every job needs its number")
+    fail(field[1] < 0, 1, "is missing. Every job needs a number.")
     again = np.zeros(len(job), dtype=np.bool_)
     again[~partial] = repeated(field[1][~partial])
-    fail(again, 1, "another line has this number")
-    fail(job & (field[2] < 0), 2, "a job that ran was submitted at some time (0 or later)")
+    fail(again, 1, "is the number of another line")
+    fail(job & (field[2] < 0), 2, "must be 0 or later for a job that ran")
     fail(job & (field[9] == 0), 9, "must be at least 1, or -1 for unknown")
     too_much = field[10] > MAX_AMOUNT // np.maximum(processors, 1)
     fail(job & too_much, 10, f"times the processors, this must be at most {MAX_AMOUNT} KB")

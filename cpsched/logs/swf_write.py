@@ -95,7 +95,7 @@ def _processors(
     """Return processors, and memory in KB per processor (-1 where memory is not modelled)."""
     if "core" not in workload.resources:
         raise TraceError(
-            f"SWF counts cores, and the workload has none (only {', '.join(workload.resources)})",
+            f"SWF counts cores, and the log has none (only {', '.join(workload.resources)})",
             file=path,
         )
     total = workload.request * workload.units[:, None]
@@ -107,7 +107,7 @@ def _processors(
             f"SWF counts cores, and job {workload.job_id[row]} asks for none", file=path
         )
     if workload.layout == "units" or not np.array_equal(processors, workload.units):
-        notes.append("processors = all cores of a job; how they lie on nodes is not written")
+        notes.append("processors = all cores of a job, without their placement on nodes")
     others = sorted(set(workload.resources) - {"core", "mem"})
     if others:
         notes.append(f"requests for {', '.join(others)} are not written")
@@ -120,7 +120,7 @@ def _job_numbers(workload: Workload, notes: list[str]) -> IntArray:
     ids = workload.job_id.tolist()
     if all(_is_numeral(text) for text in ids) and len(set(ids)) == len(ids):
         return np.array([int(text) for text in ids], dtype=np.int64)
-    notes.append("job numbers count the jobs; the ids of the source are not distinct numbers")
+    notes.append("job numbers count the jobs, as the ids of the source are not distinct numbers")
     return np.arange(1, len(ids) + 1)
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
 
-from cpsched.errors import TraceError
+from cpsched.errors import TraceError, unreadable
 from cpsched.util.atomic_files import replacing
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def check_num_rows(number: int, path: Path, limit: int | None = None) -> None:
     """Raise for a log with more jobs than are read."""
     limit = MAX_ROWS if limit is None else limit
     if number > limit:
-        raise LogTooLargeError(f"holds more than {limit} jobs; cut it into parts", file=path)
+        raise LogTooLargeError(f"holds more than {limit} jobs. Cut it into parts.", file=path)
 
 
 def check_comments(size: int, path: Path, line: int | None = None) -> None:
@@ -103,13 +103,15 @@ def check_comments(size: int, path: Path, line: int | None = None) -> None:
 def check_header(names: Sequence[str], position: FilePosition) -> None:
     """Raise for too many columns, a name that is there twice, or one that is not printable."""
     if len(names) > MAX_COLUMNS:
-        raise position.error(f"the header has {len(names)} columns; at most {MAX_COLUMNS} are read")
+        raise position.error(
+            f"the header has {len(names)} columns, must have at most {MAX_COLUMNS}"
+        )
     seen: set[str] = set()
     for name in names:
         if not name.isprintable():
             raise position.error(f"a column has the name {name!a:.60}, which is not text")
         if name in seen:
-            raise position.error("the header has this column twice", name or "''")
+            raise position.error("is in the header twice", name or "''")
         seen.add(name)
 
 
@@ -135,7 +137,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise TraceError(f"the gzip file is truncated or damaged ({error})", file=path) from error
     except OSError as error:
-        raise TraceError(f"cannot be read: {error.strerror or error}", file=path) from error
+        raise TraceError(unreadable(error), file=path) from error
 
 
 def head(path: Path, size: int = 2**16) -> bytes:
@@ -214,7 +216,7 @@ def decode(raw: bytes, position: FilePosition) -> str:
         If it holds a NUL byte or is not UTF-8.
     """
     if b"\0" in raw:
-        raise position.error(f"holds a NUL byte (byte {raw.index(0) + 1}); a text line is expected")
+        raise position.error(f"holds a NUL byte (byte {raw.index(0) + 1}), must be text")
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -86,13 +86,13 @@ class Topology:
         _check_level_sizes(self.level_sizes)
         _check_group_sizes(self.group_sizes, self.num_nodes)
         if self.level_sizes and self.group_sizes:
-            raise ValueError("give the sizes of groups either equal or one by one, not both")
+            raise ValueError("give the sizes of groups either equal or one by one")
         if (self.kind is TopologyKind.TORUS) != bool(self.sides):
-            raise ValueError("a torus needs sides, and only a torus has any")
+            raise ValueError("sides belong to a torus, and a torus needs them")
         if self.sides:
             _check_torus(self.sides, self.num_nodes)
             if self.level_sizes or self.group_sizes:
-                raise ValueError("a torus has no levels of groups")
+                raise ValueError("a torus has sides instead of levels of groups")
         if self.apart and not (self.level_sizes or self.group_sizes):
             raise ValueError("groups that do not meet need levels of groups")
         if self.kind is TopologyKind.DRAGONFLY and self.num_levels != len(_DRAGONFLY_HOPS):
@@ -357,7 +357,9 @@ def _check_group_sizes(levels: Sequence[Sequence[int]], num_nodes: int) -> None:
             )
         ends = set(np.cumsum(sizes).tolist())
         if not ends <= below:
-            raise ValueError(f"a group of level {level} holds part of a group of the level below")
+            raise ValueError(
+                f"a group of level {level} contains part of a group of the level below"
+            )
         below = ends
 
 

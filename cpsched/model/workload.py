@@ -382,7 +382,7 @@ class Workload:
         num_jobs = len(job_id)
         unknown = sorted(set(columns) - set(COLUMNS))
         if unknown:
-            raise ValueError(f"a workload has no column {unknown[0]!r}")
+            raise ValueError(f"unknown column {unknown[0]!r}")
         data: dict[str, Any] = {
             "job_id": np.asarray(job_id, dtype=np.str_),
             "submit": submit,

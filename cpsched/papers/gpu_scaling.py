@@ -72,8 +72,8 @@ class GpuScaling(Recorded):
         for job, kind in np.argwhere(ranged & (self._fewest == 0)).tolist():
             raise ConfigError(
                 f"job {jobs.job_id[rows[job]]} takes 0 to {self._max[job, kind]}"
-                f" {jobs.resources[kind]} a node: its runtime on 0 says nothing about that on more;"
-                " give ranges that begin at 1, or use the runtime model recorded"
+                f" {jobs.resources[kind]} a node, and its runtime on 0 does not give that on more."
+                " Give ranges that begin at 1, or use the runtime model recorded."
             )
         self._kinds: list[list[int]] = [np.flatnonzero(kinds).tolist() for kinds in ranged]
         work = arrivals.runtime.copy()

@@ -62,17 +62,17 @@ def read(path: Path, identity: str) -> dict[str, Any]:
         plain = read_json(str(arrays.pop("/plain")))
         digest = plain.pop("/digest", None)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise RunError(f"{path} is not a checkpoint, or is damaged: {error}") from error
+        raise RunError(f"{path} is not a checkpoint, or is damaged ({error})") from error
     if plain.get("/format") != FORMAT:
         raise RunError(
-            f"{path} is a checkpoint of another version of cpsched; remove it to start again"
+            f"{path} is a checkpoint of another version of cpsched. Remove it to start again."
         )
     if digest != _digest(arrays, plain):
-        raise RunError(f"{path} is damaged: its content is not what was written")
+        raise RunError(f"{path} is damaged: it was modified after it was written")
     if plain.get("/identity") != identity:
         raise RunError(
             f"{path} is a checkpoint of another run (workload, system, dispatcher, predictor,"
-            " settings or versions differ); remove it to start again"
+            " settings or versions differ). Remove it to start again."
         )
     del plain["/format"], plain["/identity"]
     return unflattened({**arrays, **plain})

@@ -166,7 +166,7 @@ class _Search:
         label = Path(origin).name
         source = None
         if origin.endswith(_EXTENSIONS):
-            self.unknown.add(f"{label} is built, without a source that is run")
+            self.unknown.add(f"{label} is a built library without source")
         elif origin.endswith(_BYTECODE):
             self.unknown.add(f"{label} is bytecode without its source")
         else:
@@ -217,7 +217,7 @@ class _Search:
             ]
         if not below and spec.origin is None:
             self.unknown.add(
-                f"{label} imports the folder {name}, without saying which of its modules"
+                f"{label} imports the folder {name}as a namespace package without naming a module"
             )
         self._left.extend(
             full for module in below if _spec_of(full := f"{name}.{module}") is not None

@@ -168,9 +168,8 @@ def _needed(group: str, thing: Any) -> Spec:
     spec = spec_of(group, thing)
     if spec is None:
         raise ConfigError(
-            f"the {group[:-1]} {thing!r} has no specification, so this run cannot be told from"
-            " others; register its class and give its name and options, such as"
-            f" 'easy:backfill=sjf'"
+            f"the {group[:-1]} {thing!r} has no specification, which identifies a run. Register"
+            " its class, and give its name and options, such as 'easy:backfill=sjf'."
         )
     return spec
 

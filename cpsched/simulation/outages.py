@@ -183,9 +183,7 @@ class OutageTable:
         name = row["node"] or ""
         if name not in node_of:
             nodes = listed(list(node_of))
-            raise self._wrong(
-                line, "node", f"the system has no node {name!r}; its nodes are {nodes}"
-            )
+            raise self._wrong(line, "node", f"unknown node {name!r}. Nodes: {nodes}.")
         start, end = (self._second(row, line, column) for column in ("from", "to"))
         since = self._second(row, line, _KNOWN) if row.get(_KNOWN) else start
         if end <= start:

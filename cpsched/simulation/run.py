@@ -128,7 +128,7 @@ class Run:
 
     def __repr__(self) -> str:
         waits = self._waits()
-        summary = "none ran to an end"
+        summary = "0 completed jobs"
         if len(waits):
             mean, longest = duration(float(waits.mean())), duration(int(waits.max()))
             summary = f"mean wait {mean}, longest {longest}"

@@ -138,6 +138,6 @@ def refuse_other_sizes(arrivals: JobStream, name: str) -> None:
     """
     for job in np.flatnonzero(arrivals.job_type != JobType.RIGID)[:1].tolist():
         raise ConfigError(
-            f"job {arrivals.job_id(job)} may run at other sizes than requested: runtime model"
-            f" {name} is for rigid jobs only; use recorded or amdahl"
+            f"job {arrivals.job_id(job)} may run at other sizes than requested, and the runtime"
+            f" model {name} is for rigid jobs. Use recorded or amdahl."
         )

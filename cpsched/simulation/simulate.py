@@ -175,7 +175,9 @@ def _run_with(
     jobs, system = simulator.arrivals.workload.digest(), simulator.system.digest()
     identity, unknown = identify(jobs, system, *what)
     if unknown:
-        raise ConfigError(f"no checkpoint can be continued. {unknown[0]}", where=checkpoint.path)
+        raise ConfigError(
+            f"a checkpoint needs code that can be identified. {unknown[0]}", where=checkpoint.path
+        )
     if checkpoint.path.exists():
         simulator.restore(checkpoints.read(checkpoint.path, identity))
     due = monotonic() + checkpoint.interval
@@ -201,12 +203,12 @@ def _fitted(
 ) -> Fitted:
     if isinstance(workload, Fitted):
         if system is not None:
-            raise TypeError("the workload is already mapped onto a system; leave out the system")
+            raise TypeError("the workload is already mapped onto a system. Leave out the system.")
         return workload
     if system is None:
         raise TypeError(
-            "the system is missing: give the name of one that comes with cpsched"
-            f" ({', '.join(systems.names())}), the path of a system file, or a System"
+            "the system is missing. Give the name of a bundled system (cpsched list systems), the"
+            " path of a system file, or a System."
         )
     if not isinstance(workload, Workload):
         if not isinstance(workload, str | PathLike):

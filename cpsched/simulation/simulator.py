@@ -547,9 +547,9 @@ class Simulator:
         raise DispatchError(
             f"{title(_innermost(self.dispatcher))}: decide asks again (again_at) and starts none"
             f" of {counted(len(waiting), 'waiting job')} (the first is job"
-            f" {self.arrivals.job_id(int(waiting.handle[0]))}), though nothing else is left to"
-            f" happen: asked {often} since second {self._still_since:,}, next at"
-            f" {wake:,}. Start a job, or ask for the second at which one can start"
+            f" {self.arrivals.job_id(int(waiting.handle[0]))}), though no other event is left:"
+            f" asked {often} since second {self._still_since:,}, next at"
+            f" {wake:,}. Start a job, or ask for the second at which one can start."
         )
 
     def _carry_out(self, action: Action) -> None:
@@ -631,9 +631,8 @@ class Simulator:
             needed = self.arrivals.dependency[: self._loop.next_submit][states == c.HELD]
             row = int(waiting.handle[0]) if len(waiting) else int(needed.min())
             raise DispatchError(
-                f"{name_of(self.dispatcher)} leaves {left} job{'s' if left > 1 else ''} waiting"
-                f" forever (the first is job {self.arrivals.job_id(row)}):"
-                " nothing runs, nothing will be submitted, and nothing starts"
+                f"{name_of(self.dispatcher)} deadlocked: {counted(left, 'job')} waiting (the first"
+                f" is job {self.arrivals.job_id(row)}), none running, no submissions left"
             )
         return bool(hopeless)
 

@@ -57,9 +57,9 @@ _ROUNDS = 4
 class SiteOptions:
     """Options of the generator ``site``."""
 
-    jobs: int = option(100_000, "number of jobs, tasks of arrays counted one by one")
+    jobs: int = option(100_000, "number of jobs (each task of an array counts)")
     days: float = option(30.0, "days in which they are submitted")
-    seed: int = option(1, "seed of all random choices; the same seed gives the same jobs")
+    seed: int = option(1, "seed of all random choices. The same seed gives the same jobs")
     load: float = option(0.9, "share of the system's core-hours of these days that jobs ask for")
     arrays: float = option(1 / 3, "share of the jobs that are tasks of arrays")
 
@@ -265,8 +265,8 @@ def _scaled(drawn: FloatArray, cores: IntArray, limit: IntArray, work: float) ->
         low, high = (factor, high) if done < work else (low, factor)
     if abs(done - work) > _TOLERANCE * work:
         raise ConfigError(
-            f"{len(drawn)} jobs of a kind cannot have {work / 3600:,.0f} core-hours, the nearest is"
-            f" {done / 3600:,.0f}; change jobs, days or load",
+            f"{len(drawn)} jobs of a kind cannot have {work / 3600:,.0f} core-hours. The nearest is"
+            f" {done / 3600:,.0f}. Change jobs, days or load.",
             key="load",
         )
     return runtime

@@ -220,10 +220,10 @@ def find_runs(folder: Path) -> list[Path]:
             return runs
     resolved = folder.resolve()
     hint = "".join(
-        f"; a process that was killed while it replaced it left the old run in {old}"
+        f". A process that was killed while it replaced it left the old run in {old}"
         for old, _ in _replaced(resolved.parent, resolved.name)
     )
-    raise RunError(f"{folder} is not a run and holds none: there is no {MARK}{hint}")
+    raise RunError(f"{folder} is not a folder of runs ({MARK} is missing){hint}")
 
 
 def unmarked_runs(folder: Path) -> list[Path]:

@@ -318,7 +318,9 @@ def jobs_of(made_of: RunInput) -> Workload:
         end=second_of(workload, "to", made_of.end),
     )
     if not len(part):
-        raise ConfigError("no job is left after first, from and to", where=workload.title)
+        raise ConfigError(
+            f"--first, --from and --to select 0 of {len(workload):,} jobs", where=workload.title
+        )
     return changed_workload(part, machine(made_of.system), made_of.changes)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cpsched.errors import ConfigError
+from cpsched.errors import ConfigError, unreadable
 from cpsched.study.run_table import RunTable
 from cpsched.study.study import log_name, system_label
 from cpsched.study.study_file import parse_study
@@ -76,5 +76,9 @@ def _readable(log: str | Path) -> Path:
         with Path(log).open("rb"):
             pass
     except OSError as error:
-        raise ConfigError(f"cannot be read: {error.strerror or error}", where=log) from error
+        from cpsched.study.study_file import study_names
+
+        if str(log) in study_names():
+            raise ConfigError(f"is a study. Use 'cpsched compare {log}'.", where=log) from error
+        raise ConfigError(unreadable(error), where=log) from error
     return Path(log).absolute()

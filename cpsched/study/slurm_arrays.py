@@ -136,7 +136,10 @@ class SlurmArrays:
             if self.cluster == "slurm":
                 executor.update_parameters(slurm_array_parallelism=self._at_once, **self._slurm)
         except Exception as error:
-            raise ConfigError(" ".join(str(error).split()), key="--executor") from error
+            reason = " ".join(str(error).split())
+            if 'Could not detect "srun"' in reason:
+                reason = "slurm-arrays: 'srun' is missing in PATH. Run on a Slurm client host."
+            raise ConfigError(reason, key="--executor") from error
         return executor
 
 

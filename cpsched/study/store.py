@@ -73,7 +73,9 @@ class Store:
         # A campaign killed while writing its description leaves a partial file.
         names = {name for name in names if not name.startswith(PARTIAL)}
         if names and not _is_study(folder / DESCRIPTION):
-            raise RunError(f"{folder} is not empty and holds no study; name one, or a new folder")
+            raise RunError(
+                f"{folder} is not empty and is not a study folder. Name a study or a new folder."
+            )
         for name in names.intersection(_FOLDERS):
             if (folder / name).is_symlink():
                 raise RunError(f"{folder / name} is a link, which is not followed; move it away")

@@ -434,8 +434,8 @@ def _generated(name: str, options: Mapping[str, Any], *, seeded: bool) -> Genera
     known = [item.name for item in describe(generator.options)]
     for key in options:
         if key not in known:
-            there = instead_of(key, known, "; the keys here are:")
-            raise ConfigError(f"there is no such key{there}", key=f"options.{escaped(key)}")
+            there = instead_of(key, known, "Keys here")
+            raise ConfigError(f"unknown key{there}", key=f"options.{escaped(key)}")
     try:
         generator.options(**options)
     except ConfigError as error:

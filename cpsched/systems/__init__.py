@@ -48,7 +48,7 @@ def load(name_or_path: str | Path) -> System:
         known = names()
         if name_or_path not in known:
             if (here := Path(f"{name_or_path}.toml")).is_file():
-                raise ConfigError(f"no system is called '{name_or_path}'; did you mean ./{here}?")
+                raise ConfigError(f"unknown system '{name_or_path}'. Did you mean ./{here}?")
             raise UnknownNameError("system", str(name_or_path), known)
         file = resources.path("systems", f"{name_or_path}.toml")
     text, suffix = read_text(file), file.suffix.lstrip(".")

@@ -71,7 +71,7 @@ class NodesEntry(Model):
         if self.names is not None and self.hosts is None:
             _ = self._pattern
         if not self.amounts.get("core"):
-            raise ConfigError("is missing; every node has at least one core", key="core")
+            raise ConfigError("is missing. Every node has at least one core.", key="core")
         return self
 
     @cached_property
@@ -132,7 +132,7 @@ class NodesEntry(Model):
         match = _PATTERN.fullmatch(self.names or "")
         if match is None:
             raise ConfigError(
-                f'{self.names!r} must hold one {{}} or {{:03d}}, such as "node{{:03d}}"',
+                f'{self.names!r} must contain one {{}} or {{:03d}}, such as "node{{:03d}}"',
                 key="names",
             )
         return match.groups()

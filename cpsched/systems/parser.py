@@ -79,9 +79,11 @@ class QueueEntry(Model):
         if 0 < self.max_nodes < self.min_nodes:
             raise ConfigError(f"is less than min_nodes ({self.min_nodes})", key="max_nodes")
         if "," in self.name:
-            raise ConfigError("must not hold a comma: a job names several queues so", key="name")
+            raise ConfigError(
+                "contains a comma, which separates several queues of a job", key="name"
+            )
         if self.grace and self.preempt == Preempt.OFF:
-            raise ConfigError("needs preempt: nothing is done to jobs of this queue", key="grace")
+            raise ConfigError("needs preempt in the same queue", key="grace")
         if self.max_time and self.default_time and self.default_time > self.max_time:
             raise ConfigError(
                 f"{self.default_time} s is more than max_time allows ({self.max_time} s)",
@@ -128,11 +130,13 @@ class TopologyTable(Model):
     def _check(self) -> TopologyTable:
         kinds = [name for name, _ in self if name in self.model_fields_set - {"group_size"}]
         if len(kinds) > 1:
-            raise ConfigError(f"describes another topology than {kinds[0]}; give one", key=kinds[1])
+            raise ConfigError(
+                f"describes another topology than {kinds[0]}. Give one of them.", key=kinds[1]
+            )
         if self.group_size is not None and self.router_size is None:
-            raise ConfigError("goes with router_size, which is not given", key="group_size")
+            raise ConfigError("needs router_size", key="group_size")
         if self.router_size is not None and self.group_size is None:
-            raise ConfigError("is missing; it must be a whole number above 0", key="group_size")
+            raise ConfigError("is missing. It must be a whole number above 0.", key="group_size")
         return self
 
     def laid_out(self, node_names: Sequence[str], folder: Path) -> tuple[IntArray, Topology]:
@@ -251,11 +255,13 @@ class SystemFile(Model):
             If parts of it contradict one another; names the key.
         """
         if not self.nodes:
-            raise ConfigError("there are none; give at least one [[nodes]] entry", key="nodes")
+            raise ConfigError("is missing. Give at least one [[nodes]] entry.", key="nodes")
         nodes = system_nodes(self.nodes, self.resources, self.features)
         for kind, total in zip(self.resources, nodes.capacity.sum(axis=0), strict=True):
             if not total:
-                raise ConfigError(f"{kind!r} is listed, and no node has any", key="resources")
+                raise ConfigError(
+                    f"{kind!r} is listed, and every node has 0 of it", key="resources"
+                )
         queues = self._queues(dict.fromkeys(nodes.groups))
         order, topology = self.topology.laid_out(nodes.names, folder)
         nodes = nodes.take(order)
@@ -282,9 +288,9 @@ class SystemFile(Model):
         for number, entry in enumerate(self.queues, start=1):
             key = f"queues[{number}]"
             if entry.name in queues:
-                raise ConfigError(f"there is another queue {entry.name!r}", key=f"{key}.name")
+                raise ConfigError(f"the queue {entry.name!r} is given twice", key=f"{key}.name")
             if entry.default and any(other.default for other in queues.values()):
-                raise ConfigError("there is another default queue", key=f"{key}.default")
+                raise ConfigError("is true for two queues", key=f"{key}.default")
             for group in entry.groups:
                 _check_known(f"{key}.groups", "node group", group, groups)
             queues[entry.name] = Queue(**dict(entry))
@@ -295,7 +301,7 @@ class SystemFile(Model):
         memory, has_memory = self.log.memory, "mem" in self.resources
         if memory == MemoryMapping.REQUESTED and not has_memory:
             raise ConfigError(
-                '"requested" needs nodes with mem; there is no such resource', key="log.memory"
+                '"requested" needs nodes with mem. Add it to [[nodes]].', key="log.memory"
             )
         for name, queue in self.log.queues.items():
             _check_known(f"log.queues.{name}", "queue", queue, queues)
@@ -306,5 +312,5 @@ class SystemFile(Model):
 def _check_known(key: str, what: str, name: str, known: Collection[str]) -> None:
     """Raise ConfigError, with the closest name, if a name is not among the known ones."""
     if name not in known:
-        there = instead_of(name, known, "; there are:")
-        raise ConfigError(f"there is no {what} {name!r}{there}", key=key)
+        there = instead_of(name, known, "Known")
+        raise ConfigError(f"unknown {what} {name!r}{there}", key=key)

@@ -24,10 +24,13 @@ class Interruption:
     ----------
     has_come
         Whether there was a signal.
+    keeps_runs
+        Whether completed runs of the command remain in a folder of the user.
     """
 
     def __init__(self) -> None:
         self.has_come = False
+        self.keeps_runs = False
         self._last = float("-inf")
 
     def __call__(self, number: int, frame: object = None) -> None:
@@ -40,6 +43,13 @@ class Interruption:
             signal.setitimer(signal.ITIMER_REAL, _AGAIN, _AGAIN)
         if is_new or not _is_of_interrupt(sys.exc_info()[1]):
             raise KeyboardInterrupt
+
+
+def note_kept_runs() -> None:
+    """Note that completed runs remain if the command is interrupted from now on."""
+    handler = signal.getsignal(signal.SIGTERM)
+    if isinstance(handler, Interruption):
+        handler.keeps_runs = True
 
 
 def is_interruption(error: BaseException) -> bool:

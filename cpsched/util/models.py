@@ -69,14 +69,14 @@ class Model(BaseModel):
             if key not in keys:
                 if message := removed("key", key):
                     raise ConfigError(message, key=key)
-                there = instead_of(key, sorted(keys), "; the keys here are:")
-                raise ConfigError(f"there is no such key{there}", key=escaped(key))
+                there = instead_of(key, sorted(keys), "Keys here")
+                raise ConfigError(f"unknown key{there}", key=escaped(key))
         for name, item in cls.model_fields.items():
             if item.is_required() and (key := item.alias or name) not in table:
                 wanted = next(
                     (rule.wanted for rule in reversed(item.metadata) if isinstance(rule, Must)), ""
                 )
-                raise ConfigError(f"is missing; it must be {wanted or 'there'}", key=key)
+                raise ConfigError(f"is missing{wanted and f'. It must be {wanted}.'}", key=key)
         return table
 
 

@@ -66,9 +66,7 @@ def named_nodes(text: str, known: Collection[str]) -> list[str]:
         raise ConfigError(f"is {text[:60]!r}, {error}", key="nodes") from None
     unknown = next((name for name in names if name not in known), None)
     if unknown is not None:
-        raise ConfigError(
-            f"the system has no node {unknown!r}; its nodes are {listed(list(known))}", key="nodes"
-        )
+        raise ConfigError(f"unknown node {unknown!r}. Nodes: {listed(list(known))}.", key="nodes")
     return names
 
 

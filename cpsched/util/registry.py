@@ -100,8 +100,8 @@ class RegistryEntry:
                 raise self._not_imported(module_name, error) from error
             hint = did_you_mean(module_name, entries(group))
             raise ConfigError(
-                f"no {GROUPS[group]} is called '{module_name}', and there is no module of this"
-                f" name on the path (PYTHONPATH).{hint}",
+                f"unknown {GROUPS[group]} '{module_name}', and no module on the path (PYTHONPATH)"
+                f" has this name.{hint}",
                 where=self.name,
             ) from None
         except KeyboardInterrupt:
@@ -109,9 +109,9 @@ class RegistryEntry:
         except BaseException as error:
             raise self._not_imported(module_name, error) from error
         if not hasattr(module, attribute):
-            there = instead_of(attribute, sorted(public_names(module)), "; its classes are:")
+            there = instead_of(attribute, sorted(public_names(module)), "Its classes")
             raise ConfigError(
-                f"cannot be loaded: module '{module_name}' has no '{attribute}'{there}",
+                f"the module '{module_name}' has no '{attribute}'{there}",
                 where=self.name,
             )
         return getattr(module, attribute)
@@ -119,7 +119,7 @@ class RegistryEntry:
     def _not_imported(self, module_name: str, error: BaseException) -> ConfigError:
         message = fault_of(error) or f"{type(error).__name__}: {error}"
         return ConfigError(
-            f"cannot be loaded: module '{module_name}' fails when it is imported: {message}",
+            f"the module '{module_name}' cannot be imported: {message}",
             where=self.name,
         )
 
@@ -137,8 +137,8 @@ def _registered(path: tuple[str, ...]) -> Mapping[str, Sequence[EntryPoint]]:  #
     for group in others.keys() - PLUG_INS.values():
         for point in others[group]:
             warnings.warn(
-                f"{_owner(point)} registers '{point.name}' in the group {group}, which cpsched no"
-                f" longer reads; its groups are {', '.join(PLUG_INS.values())}",
+                f"{_owner(point)} registers '{point.name}' in the entry-point group {group}, which"
+                f" cpsched ignores. Its groups: {', '.join(PLUG_INS.values())}",
                 RuntimeWarning,
                 stacklevel=2,
             )
@@ -163,7 +163,7 @@ def entries(group: str) -> Mapping[str, RegistryEntry]:
             listed[point.name] = RegistryEntry(point.name, point.value, owner)
         elif listed[point.name].target != point.value:
             warnings.warn(
-                f"{owner} registers a {GROUPS[group]} '{point.name}' that exists already; ignored",
+                f"{owner}: its {GROUPS[group]} '{point.name}' is ignored, as the name is taken",
                 RuntimeWarning,
                 stacklevel=2,
             )

@@ -95,7 +95,7 @@ class Spec:
                 at += len(part + comma)
                 if part.strip():
                     raise ConfigError(
-                        f"'{part.strip()}' is not an option; write key=value", where=text
+                        f"'{part.strip()}' is not an option. Write key=value.", where=text
                     )
                 continue
             key, value, at = match[1], match[2], match.end()
@@ -106,14 +106,14 @@ class Spec:
             outer = key.rpartition(".")[0]
             if outer and outer not in options:
                 raise ConfigError(
-                    f"belongs to the option '{outer}', which is not given: write {outer}=NAME, too",
+                    f"belongs to the option '{outer}', which is missing. Add {outer}=NAME.",
                     where=text,
                     key=key,
                 )
             if len(flat := _flat(key, value)) > 1:
                 written = ",".join(f"{name}={inner}" for name, inner in flat)
                 raise ConfigError(
-                    f"options of an option follow behind a dot: write {written}",
+                    f"nested options are written with dots. Write {written}.",
                     where=text,
                     key=key,
                 )
@@ -170,7 +170,7 @@ def _unquoted(text: str, key: str, value: str) -> str:
         return str(json.loads(value))
     except ValueError:
         raise ConfigError(
-            f"{value} is not text in quotes, as in JSON", where=text, key=key
+            f"{value} is not valid quoted text. Quote it as in JSON.", where=text, key=key
         ) from None
 
 
@@ -192,8 +192,10 @@ def expand(group: str, spec: Spec | str) -> Spec:
     preset_options = dict(entry.preset_options)
     for key, _ in spec.options:
         if key in preset_options:
-            preset = Spec(entry.of, tuple(preset_options.items()))
-            raise ConfigError(f"is settled: {spec.name} is {preset}", where=spec, key=key)
+            preset = Spec(entry.of, tuple((preset_options | {key: "..."}).items()))
+            raise ConfigError(
+                f"the preset {spec.name} fixes '{key}'. Write {preset} instead.", where=spec
+            )
     outer_of = {key: outer for outer, _, keys in passed_on(group, spec.name) for key in keys}
     given = {
         f"{outer_of[key]}.{key}" if key in outer_of else key: value for key, value in spec.options
@@ -259,7 +261,7 @@ def build(group: str, spec: Spec | str, **given: Any) -> Any:
     spec = expand(group, spec)
     maker = _maker(group, spec.name)
     if lacks := getattr(maker, "__abstractmethods__", None):
-        raise ConfigError(f"its class lacks the method {min(lacks)}", where=spec)
+        raise ConfigError(f"its class has no method {min(lacks)}. Add it.", where=spec)
     return construct(maker, spec, **given)
 
 
@@ -337,10 +339,10 @@ def _maker(group: str, name: str) -> Any:
         raise ConfigError(f"{what}, must be the class of a {kind}", where=spec)
     if group in _BASES and not issubclass(maker, _base(group)):
         base = _BASES[group][1]
-        raise ConfigError(f"its class is not a {kind}; derive it from {base}", where=spec)
+        raise ConfigError(f"the class is not a {kind}. Derive it from {base}.", where=spec)
     for method in _METHODS.get(group, ()):
         if not callable(getattr(maker, method, None)):
-            raise ConfigError(f"its class lacks the method {method}", where=spec)
+            raise ConfigError(f"its class has no method {method}. Add it.", where=spec)
     return maker
 
 
@@ -363,7 +365,9 @@ def groups_of(name: str, among: Sequence[str]) -> list[str]:
     groups = [group for group in among if isinstance(made, type) and issubclass(made, _base(group))]
     if not groups:
         bases = ", ".join(_BASES[group][1] for group in among)
-        raise ConfigError(f"is no {_any_of(among)}; derive a class from {bases}", where=name)
+        raise ConfigError(
+            f"the class is not a {_any_of(among)}. Derive it from {bases}.", where=name
+        )
     return groups
 
 
@@ -475,8 +479,8 @@ def _convert(
     if key not in accepted:
         if message := removed("option", key):
             raise ConfigError(message, where=spec)
-        there = instead_of(key, accepted, f"; '{spec.name}' takes:")
-        raise ConfigError(f"no such option{there}", where=spec, key=key)
+        there = instead_of(key, accepted, "Options")
+        raise ConfigError(f"{spec.name} has no option '{key}'{there}", where=spec)
     wanted = _wanted(parameters[key])
     if text.lower() in ("none", "all") and "None" in wanted:
         return None
@@ -508,7 +512,7 @@ def _seconds(text: str) -> int:
 #: How the text of an option becomes a value, by the type its parameter is annotated with.
 _NAMES = {
     "bool": "yes or no",
-    "Seconds": "a length of time (seconds, or as 24h)",
+    "Seconds": "a length of time such as 24h or 3600 (seconds)",
     "int": "a whole number",
     "float": "a number",
 }

@@ -121,7 +121,7 @@ def _report(checked: Checked, exceeded: list[tuple[int, int, int, int, int]]) ->
         _, node, kind, segment, taken = exceeded[at]
         return (
             f"takes node {system.node_names[node]} to {taken} {system.resources[kind]} at"
-            f" {segments.start[segment]}, it has {system.capacity[node, kind]}"
+            f" {segments.start[segment]}, more than its {system.capacity[node, kind]}"
         )
 
     rows = segments.job[np.array([segment for *_, segment, _ in exceeded], dtype=np.int64)]

@@ -26,9 +26,7 @@ def check_outcome(checked: Checked) -> None:
     schedule, complete = checked.schedule, checked.complete
     outcome = schedule.outcome
     known = np.isin(outcome, list(JobOutcome))
-    checked.add(
-        Rule.OUTCOME, ~known, lambda row: f"has outcome {outcome[row]}, which does not exist"
-    )
+    checked.add(Rule.OUTCOME, ~known, lambda row: f"has outcome {outcome[row]}, which is unknown")
     started, finished = schedule.start != MISSING, schedule.end != MISSING
     ran, cancelled = ended(schedule), _left_the_queue(schedule)
     unfinished = outcome == JobOutcome.NOT_ENDED
@@ -166,9 +164,7 @@ def check_runtime(checked: Checked) -> None:
         limit = f" and asks for {requested[row]} s" if kills and requested[row] != MISSING else ""
         extra = restarts.extra[row]
         if restarts.sized[row]:
-            return (
-                f"runs for {seconds} s; on the units it has, its work takes {right[row]} s{limit}"
-            )
+            return f"runs for {seconds} s; on its tasks, its work takes {right[row]} s{limit}"
         again = f" of work and {extra} s to start again" if extra else ""
         return f"runs for {seconds} s; the log says {runtime[row]} s{again}{limit}"
 

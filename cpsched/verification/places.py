@@ -24,9 +24,9 @@ def check_allocation(checked: Checked) -> None:
     has[schedule.segments.job] = True
     # An unknown outcome has no meaning.
     known = np.isin(schedule.outcome, list(JobOutcome))
-    checked.add(Rule.ALLOCATION, holds & ~has, lambda _: "ran, but holds no node")
+    checked.add(Rule.ALLOCATION, holds & ~has, lambda _: "ran, but has no node")
     never = known & ~holds & ~may_restart(schedule)
-    checked.add(Rule.ALLOCATION, never & has, lambda _: "holds nodes, but never ran")
+    checked.add(Rule.ALLOCATION, never & has, lambda _: "has nodes, but never ran")
 
 
 def check_cover(checked: Checked) -> None:
@@ -49,8 +49,8 @@ def check_cover(checked: Checked) -> None:
         Rule.COVER,
         broken,
         lambda at: (
-            f"holds nodes in [{phases.start[at]}, {phases.end[at]}), must hold some all along"
-            f" [{start[at]}, {end[at]}), in one piece after the other"
+            f"has nodes in [{phases.start[at]}, {phases.end[at]}), must have nodes throughout"
+            f" [{start[at]}, {end[at]}), in one phase after the other"
         ),
         job,
     )
@@ -58,7 +58,7 @@ def check_cover(checked: Checked) -> None:
     checked.add(
         Rule.COVER,
         again & fixed & ~broken,
-        lambda at: f"changes its nodes at {phases.start[at]}, it cannot be resized",
+        lambda at: f"changes its nodes at {phases.start[at]}, but cannot be resized",
         job,
     )
 
@@ -80,7 +80,7 @@ def check_nodes(checked: Checked) -> None:
     checked.add(
         Rule.NODES,
         follows & (node < beyond),
-        lambda at: f"holds node {node_name(schedule, int(node[at]))} twice",
+        lambda at: f"has node {node_name(schedule, int(node[at]))} twice",
         segments.job[phases.order],
     )
 

@@ -25,7 +25,7 @@ def check_units(checked: Checked) -> None:
     checked.add(
         Rule.UNITS,
         segments.units < 1,
-        lambda at: f"has {segments.units[at]} units on a node, must be at least one",
+        lambda at: f"has {segments.units[at]} tasks on a node, must have at least one",
         segments.job,
     )
     total = phases.total(segments.units * segments.count)
@@ -35,7 +35,7 @@ def check_units(checked: Checked) -> None:
 
     def say(at: int) -> str:
         asked = f"{low[at]}" if low[at] == high[at] else f"{low[at]} to {high[at]}"
-        return f"has {total[at]} units, asks for {asked}"
+        return f"has {total[at]} tasks, asks for {asked}"
 
     checked.add(Rule.UNITS, (total < low) | (total > high), say, job)
 
@@ -66,14 +66,14 @@ def check_shape(checked: Checked) -> None:
     checked.add(
         Rule.SPLIT,
         follows & changed & (workload.split[job] == Split.EVEN),
-        lambda at: f"has {units[at - 1]} units on one node and {units[at]} on another",
+        lambda at: f"has {units[at - 1]} tasks on one node and {units[at]} on another",
         job,
     )
     checked.add(
         Rule.CONTIGUOUS,
         follows & (node > beyond) & workload.contiguous[job],
         lambda at: (
-            f"needs consecutive nodes; {node_name(schedule, int(node[at]))} does not follow"
+            f"needs consecutive nodes, and {node_name(schedule, int(node[at]))} does not follow"
             f" {node_name(schedule, int(beyond[at]) - 1)}"
         ),
         job,

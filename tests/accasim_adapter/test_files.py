@@ -97,7 +97,7 @@ def test_one_line_worked_by_hand(tmp_path, two_nodes):
         ("00:00:20", "99:00:20", "field start = '1970-01-01 99:00:20': is not a date"),
         ("00:00:20", "00:00:09", "starts before it is queued, .* another time zone"),
         ("2;2;0#", "3;2;0#", r"'1 to 3': nodes must be 1 to 2"),
-        ("2;2;0#", "2;1;0#", "units of one job differ"),
+        ("2;2;0#", "2;1;0#", "tasks of one job differ"),
         ("1;2;0#1;2;0#2;2;0#", "", "the job has no nodes"),
         (";3;6;", ";4;6;", "3 units have nodes"),
     ],
@@ -119,7 +119,7 @@ def test_what_is_not_in_the_file_must_be_right(tmp_path, two_nodes):
         read_schedule(path, two_nodes, zone="Mars")
     with pytest.raises(TraceError, match="cannot be read"):
         read_schedule(tmp_path / "nothing", two_nodes)
-    with pytest.raises(TraceError, match="there is no job in it"):
+    with pytest.raises(TraceError, match="contains no job"):
         read_schedule(_schedule(tmp_path, ""), two_nodes)
     path = _schedule(tmp_path, LINE.format(**GOOD).replace(";2;0#", ";5;0#"))
     with pytest.raises(ConfigError, match="job 7 of the file could never run on it"):
@@ -155,8 +155,8 @@ def test_the_command_line_writes_them_into_the_run_and_reads_them_back(
     command += ["--overrun", "extend", "--input-format", "table", "--export"]
     for format_, message in (
         ("accasim", "accasim is written into a run: add --out"),
-        ("nonsense", "no output format is called 'nonsense'; there are: accasim, slurm"),
-        ("swf", "no output format is called 'swf'"),
+        ("nonsense", "unknown output format 'nonsense'; there are: accasim, slurm"),
+        ("swf", "unknown output format 'swf'"),
     ):
         code, _, said = cpsched(*command, format_)
         assert (code, message in said) == (2, True)

@@ -199,7 +199,7 @@ def test_what_can_never_run_is_rejected_with_a_reason(caplog):
     assert rejected == ["wide", "none", "gpu"]
     assert [job_id for _, job_id, _ in answers] == ["good"]
     assert "wide can never run here: needs 5 units" in caplog.text
-    assert "gpu can never run here: asks for 1 gpu, the system has none" in caplog.text
+    assert "gpu can never run here: asks for 1 gpu, and the system has none" in caplog.text
 
 
 def test_a_job_without_a_requested_time_needs_a_default():
@@ -234,7 +234,7 @@ def test_jobs_that_wait_for_ever_are_an_error_and_no_endless_loop():
     world, a = World(Lazy()), Job("a")
     assert world.ask(0, a, later=[Job("b")]) == [(None, "a", [])]
     del world.jobs["b"]
-    with pytest.raises(DispatchError, match="lazy leaves 1 jobs waiting forever"):
+    with pytest.raises(DispatchError, match="lazy deadlocked: 1 job waiting"):
         world.ask(1, a)
 
 
@@ -256,16 +256,16 @@ def test_options_are_the_dispatchers_own():
     made = World("easy:backfill=sjf,allocator=best-fit").made
     assert len(made.cluster.dispatcher.queues) == 2
     assert made.get_id() == "cpsched-easy_allocator=best-fit_backfill=sjf"
-    with pytest.raises(ConfigError, match="no such option; 'easy' takes"):
+    with pytest.raises(ConfigError, match="easy has no option '[a-z]+'.* Options"):
         World("easy:depth=3")
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"dispatcher": "nope"}, "no dispatcher is called 'nope'"),
-        ({"predictor": "nope"}, "no predictor is called 'nope'"),
-        ({"system": "nope"}, "no system is called 'nope'"),
+        ({"dispatcher": "nope"}, "unknown dispatcher 'nope'"),
+        ({"predictor": "nope"}, "unknown predictor 'nope'"),
+        ({"system": "nope"}, "unknown system 'nope'"),
         ({"correction": "nope"}, "correction: is 'nope', must be one of: requested, double"),
         ({"default_time": -1}, "default_time is -1, must be 1 or more"),
     ],

@@ -60,7 +60,7 @@ def test_a_message_is_read_as_it_is_written():
         (b'{"now": 9, "events": [{"type": "A"}]}', "timestamp of 'A' is missing"),
         (b'{"now": 9, "events": [{"type": "A", "timestamp": 4}]}', "A of second 4, but"),
         (b'{"now": 9, "events": [{"type": "A", "timestamp": 10}]}', "at second 9, but"),
-        (b'{"now": 9, "events": [{"type": "A", "timestamp": 9, "data": 1}]}', "no object"),
+        (b'{"now": 9, "events": [{"type": "A", "timestamp": 9, "data": 1}]}', "not an object"),
     ],
 )
 def test_what_is_no_message_is_refused(text, problem):

@@ -73,7 +73,7 @@ def test_a_dispatcher_is_called_when_it_wants_to_be():
 
 def test_jobs_without_a_walltime_take_the_default():
     assert said(begun(default_time=60), 1, job(1, 1, -1)) == [start(1, "0")]
-    with pytest.raises(cpsched.ConfigError, match="'w0!1' has no walltime; give --default-time"):
+    with pytest.raises(cpsched.ConfigError, match="'w0!1' has no walltime. Give --default-time."):
         said(begun(), 1, job(1, 1, -1))
 
 
@@ -87,12 +87,12 @@ def test_jobs_without_a_walltime_take_the_default():
                 "SIMULATION_BEGINS",
                 {"compute_resources": [{"id": 0}], "allow_compute_sharing": True},
             ),
-            "jobs do not share hosts",
+            "hosts are not shared",
         ),
         (ended(7), "'w0!7' ends, but was not submitted"),
         (("JOB_SUBMITTED", {"job_id": "w0!1"}), "job of JOB_SUBMITTED is missing"),
         (("JOB_SUBMITTED", {"job_id": "w0!1", "job": {"res": 1.5}}), "no whole number of hosts"),
-        (("RESOURCE_STATE_CHANGED", {}), "'RESOURCE_STATE_CHANGED' cannot be respected"),
+        (("RESOURCE_STATE_CHANGED", {}), "'RESOURCE_STATE_CHANGED' is not supported"),
     ],
 )
 def test_what_cannot_be_respected_is_refused(event, problem):

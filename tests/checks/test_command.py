@@ -98,7 +98,7 @@ def test_who_reads_the_log_looks_ahead(own, cpsched):
     """In-process checks cannot see it: no file holds their log."""
     code, out, err = cpsched("check", "leaky:ReadsTheLog")
     assert code == 1
-    assert err == "cpsched: leaky:ReadsTheLog: 1 of 8 checks failed\n"
+    assert err == "error: leaky:ReadsTheLog: 1 of 8 checks failed\n"
     [failed] = [line for line in out.splitlines() if not line.startswith("passed")]
     assert failed.startswith("failed  dispatcher: does not look ahead: with another future after")
     assert "To pass: use the arguments of its methods alone" in failed
@@ -142,9 +142,9 @@ def test_every_check_says_what_to_do(kind):
 def test_what_cannot_be_checked_is_an_error(own, cpsched):
     for name, message in (
         ("own_check:Plain", "is no dispatcher, priority, allocator or predictor; derive a class"),
-        ("own_check:Smallest:depth=3", "no such option"),
+        ("own_check:Smallest:depth=3", "has no option '"),
         ("own_check:Gone", "has no 'Gone'"),
-        ("actual", "is given all runtimes (needs_truth): it looks ahead by design"),
+        ("actual", "reads all runtimes (needs_truth), so it looks ahead by design"),
         ("essy", "no dispatcher, priority, allocator or predictor is called 'essy'. Did you mean"),
     ):
         code, out, err = cpsched("check", name)

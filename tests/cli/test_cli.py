@@ -42,8 +42,8 @@ def test_simulate_prints_a_table_and_what_was_left_out(files, cpsched):
     assert "log: 4 jobs" in out
     assert "Excluded: 1 row of the log (never ran)" in out
     assert "Rejected: 1 job that can never run on this system, 25 % of the jobs with 98 %" in out
-    assert "  1 job, 98 % of the core time: needs 99 units of 1 core" in out
-    assert "(job 5) To run them: compare the nodes" in " ".join(out.split())
+    assert "  1 job, 98 % of the core time: needs 99 tasks of 1 core" in out
+    assert "(first: job 5) To run them: compare the nodes" in " ".join(out.split())
     assert out.index("Rejected: ") < out.index("mean bounded")
     assert "\nSystem" not in out
     # One table, the baseline's values first.
@@ -159,7 +159,7 @@ def test_simulate_goes_on_with_what_is_there(files, cpsched):
     before = (_only(files / "out") / "timing.json").read_bytes()
     code, out, _ = cpsched(*SIMULATE, "-d", "fifo", "-d", "easy:backfill=sjf", "--out", "out")
     assert code == 0
-    assert "Already done: 1 of 2; --force repeats them" in out
+    assert "Reused: 1 of 2 runs (--force repeats them)" in out
     names = sorted(path.name.rpartition("-")[0] for path in (files / "out" / "runs").iterdir())
     assert names == ["log-four-easy-backfill-sjf-requested-s0", "log-four-fifo-requested-s0"]
     code, out, _ = cpsched("verify", "out")
@@ -167,7 +167,7 @@ def test_simulate_goes_on_with_what_is_there(files, cpsched):
     assert out.count("4 jobs, OK") == 2
     again = ("compare", "log.swf", "--system", "four.toml", "-d", "easy:backfill=sjf", "-d", "fifo")
     _, out, _ = cpsched(*again, "-d", "ljf", "--no-report", "--out", "out")
-    assert out.startswith("3 runs: 1 made, 2 already done, 0 failed\n")
+    assert out.startswith("3 runs: 1 simulated, 2 reused, 0 failed\n")
     timings = [path.read_bytes() for path in (files / "out").glob("runs/*fifo*/timing.json")]
     assert timings == [before]
 
@@ -177,7 +177,7 @@ def test_one_system(cpsched):
     """The last of two used to win; ``compare`` is for several."""
     code, out, err = cpsched(*SIMULATE, "--system", "eurora")
     assert (code, out) == (2, "")
-    assert err.startswith("cpsched: --system: is given 2 times; name one")
+    assert err.startswith("error: --system: is given 2 times. Give it once.")
 
 
 def test_verify_fails_on_a_corrupted_schedule(files, cpsched):
@@ -192,10 +192,7 @@ def test_verify_fails_on_a_corrupted_schedule(files, cpsched):
     code, out, err = cpsched("verify", "run")
     assert code == 1
     assert " problem" in out
-    assert err == (
-        "cpsched: files of 1 run are missing, changed, or not what follows from the schedule:"
-        " jobs.parquet\n"
-    )
+    assert err == ("error: files of 1 run are missing or were modified: jobs.parquet\n")
 
 
 def _edited(path):
@@ -223,10 +220,7 @@ def test_verify_names_each_file_that_is_damaged(files, cpsched, name, damage):
     damage(one / name)
     code, out, err = cpsched("verify", "run")
     assert code == 1
-    assert err == (
-        "cpsched: files of 1 run are missing, changed, or not what follows from the schedule:"
-        f" {name}\n"
-    )
+    assert err == (f"error: files of 1 run are missing or were modified: {name}\n")
     assert out.count(", OK") == 1
     (finding,) = [line for line in out.splitlines() if line.startswith("  files: ")]
     assert finding.startswith(f"  files: {name} is ")
@@ -254,36 +248,36 @@ def test_part_of_a_log(files, cpsched):
     [
         (
             ("simulate", "none.swf", "--system", "four.toml"),
-            "none.swf: cannot be read: No such file",
+            "none.swf: no such file",
         ),
         (("simulate", "log.swf", "--system", "eurorra"), "Did you mean 'eurora'?"),
-        (("simulate", "log.swf", "--system", "no.toml"), "no.toml: cannot be read"),
-        ((*SIMULATE, "-d", "easi"), "no dispatcher is called 'easi'"),
+        (("simulate", "log.swf", "--system", "no.toml"), "no.toml: no such file"),
+        ((*SIMULATE, "-d", "easi"), "unknown dispatcher 'easi'"),
         ((*SIMULATE, "--allocator", "frist-fit"), "Did you mean 'first-fit'?"),
         ((*SIMULATE, "-d", "easy:backfil=sjf"), "Did you mean 'backfill'?"),
-        ((*SIMULATE, "-d", "easy:backfill"), "'backfill' is not an option; write key=value"),
+        ((*SIMULATE, "-d", "easy:backfill"), "'backfill' is not an option. Write key=value."),
         ((*SIMULATE, "-d", "conservative:depth=many"), "'many' is not a whole number"),
         (
             (*SIMULATE, "-d", "conservative:depth=-1"),
             "conservative:depth=-1: depth is -1, must be 0 or more",
         ),
-        ((*SIMULATE, "-p", "oracle"), "no predictor is called 'oracle'"),
+        ((*SIMULATE, "-p", "oracle"), "unknown predictor 'oracle'"),
         ((*SIMULATE, "-p", "actual:factor=0"), "factor is 0, must be above 0 and at most 1000"),
         ((*SIMULATE, "--on-infeasible", "error"), "job 5 can never run on this system"),
-        ((*SIMULATE, "--from", "yesterday"), "'yesterday' is neither seconds nor a date"),
-        ((*SIMULATE, "--from", "99999"), "no job is left after first, from and to"),
-        ((*SIMULATE, "--input-format", "excel"), "no log format is called 'excel'"),
-        ((*SIMULATE, "--export", "slurm"), "--export: slurm is written into a run: add --out"),
-        ((*SIMULATE, "--slurm-policy", "gone.toml"), "gone.toml: cannot be read"),
-        (("verify", "."), "is not a run and holds none"),
+        ((*SIMULATE, "--from", "yesterday"), "'yesterday' is not a time. Give seconds or a date"),
+        ((*SIMULATE, "--from", "99999"), "--first, --from and --to select 0 of"),
+        ((*SIMULATE, "--input-format", "excel"), "unknown log format 'excel'"),
+        ((*SIMULATE, "--export", "slurm"), "--export: slurm needs a folder. Add --out"),
+        ((*SIMULATE, "--slurm-policy", "gone.toml"), "gone.toml: no such file"),
+        (("verify", "."), "is not a folder of runs"),
         (("log", "convert", "log.swf", "four.toml"), "the file exists"),
         (
             ("log", "convert", "log.swf", "log.xyz"),
-            "log.xyz: the file name does not show a format that can be written; end it in .csv,"
+            "log.xyz: the ending names no writable format. End the name in .csv,"
             " .parquet,"
-            " .sacct, .swf (.gz may follow for text), or give the format (convert: --to-format)",
+            " .sacct, .swf (text also .gz), or give the format (log convert --to-format)",
         ),
-        (("simulate", "\x1b[31m.swf", "--system", "four.toml"), "\\x1b[31m.swf: cannot be read"),
+        (("simulate", "\x1b[31m.swf", "--system", "four.toml"), "\\x1b[31m.swf: no such file"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(files, cpsched, arguments, message):
@@ -292,7 +286,7 @@ def test_bad_input_is_one_line_and_exit_code_2(files, cpsched, arguments, messag
     assert code == 2
     assert out == ""
     assert message in err
-    assert err.startswith("cpsched: ")
+    assert err.startswith("error: ")
     assert err.count("\n") == 1
 
 
@@ -307,7 +301,7 @@ def test_a_machine_without_expected_waits_is_bad_input(files, cpsched, dispatche
     code, out, err = cpsched(*arguments, "--out", "runs")
     assert (code, out) == (2, "")
     assert "expected wait" in err
-    assert err.startswith("cpsched: ")
+    assert err.startswith("error: ")
     assert err.count("\n") == 1
     assert not (files / "runs").exists()
 
@@ -319,7 +313,7 @@ def test_a_machine_without_expected_waits_is_bad_input(files, cpsched, dispatche
         ((*SIMULATE, "--first", "0"), "'--first'"),
         ((*SIMULATE, "--first", "x"), "'--first'"),
         ((*SIMULATE, "--nope"), "No such option: --nope"),
-        (("list", "things"), "'things' is not one of 'dispatchers', "),
+        (("list", "things"), "unknown kind 'things'."),
         (
             ("explain", "log.swf", "--estimate-correction", "halve"),
             "not one of 'requested', 'double'",
@@ -337,7 +331,7 @@ def test_without_arguments_it_says_where_to_begin(cpsched):
     """Four commands, and not the whole help."""
     code, out, err = cpsched()
     assert (code, err) == (0, "")
-    assert out.count("\n") == 5
+    assert out.count("\n") == 7
     for begin in (
         "cpsched compare demo --out demo-out",
         "cpsched compare LOG --out DIR",
@@ -378,7 +372,7 @@ def test_rare_options_and_commands_are_shown_on_demand(cpsched, command, rare):
         code, out, _ = cpsched(*command, flag)
         assert code == 0
         assert all((one in out) == there for one in rare)
-        assert out.rstrip().endswith("--help-all shows rare options and commands, too.") != there
+        assert out.rstrip().endswith("--help-all lists rare options and commands as well.") != there
     if "compare" in command:
         assert "--skip-bad-lines" in out
 
@@ -468,7 +462,7 @@ def test_workload_generate_takes_the_generators_options(files, cpsched):
     assert (code, out) == (0, "g.csv.gz: 1,000 jobs\n")
     code, _, err = cpsched("log", "generate", "eurora", "--jobs", "0", "--out", "h.csv.gz")
     assert code == 2
-    assert err.startswith("cpsched: ")
+    assert err.startswith("error: ")
     assert not (files / "h.csv.gz").exists()
 
 

@@ -34,7 +34,7 @@ def test_a_study_is_carried_out_and_tables_written(files, cpsched):
     """Again, nothing is run; the tables are the same."""
     code, out, err = cpsched("compare", "study.toml", "--out", "out")
     assert (code, err) == (0, "")
-    assert out.startswith("2 runs: 2 made, 0 already done, 0 failed\n\nlog on four\n")
+    assert out.startswith("2 runs: 2 simulated, 0 reused, 0 failed\n\nlog on four\n")
     told, _, files_made = out.partition("\nTables: out/tables\n")
     said = " ".join(told.split())
     assert " against EASY: mean bounded slowdown " in said or "mean bounded slowdown -" in said
@@ -44,8 +44,8 @@ def test_a_study_is_carried_out_and_tables_written(files, cpsched):
     assert (files / "out" / "report.html").stat().st_size > 10_000
     results = (files / "out" / "tables" / "results.csv").read_bytes()
     code, out, _ = cpsched("compare", "study.toml", "--out", "out", "--no-report")
-    assert out.endswith("Report: cpsched report out makes one\n")
-    assert out.startswith("2 runs: 0 made, 2 already done, 0 failed\n")
+    assert out.endswith("Report: write it with cpsched report out\n")
+    assert out.startswith("2 runs: 0 simulated, 2 reused, 0 failed\n")
     assert (files / "out" / "tables" / "results.csv").read_bytes() == results
     code, out, _ = cpsched("verify", "out/runs")
     assert code == 0
@@ -57,7 +57,7 @@ def test_a_preset_is_the_run_of_its_long_form(files, cpsched):
     for name, done in (("easy-wsept", 0), ("easy:order=wsept,estimate=requested", 2)):
         code, out, _ = cpsched(*QUICK, "-d", "easy", "-d", name, "--baseline", name)
         assert code == 0
-        assert out.startswith(f"2 runs: {2 - done} made, {done} already done, 0 failed\n")
+        assert out.startswith(f"2 runs: {2 - done} simulated, {done} reused, 0 failed\n")
         assert "easy-wsept" in out
         assert "priority" not in out
 
@@ -87,7 +87,7 @@ def test_what_holds_over_several_logs_leads(files, cpsched):
         "compare", "log.swf", "study.toml", "--system", "four.toml", "--out", "o"
     )
     assert code == 2
-    assert "is one of several; name one study, or logs" in err
+    assert "a study is compared alone. Name one study, or job logs." in err
 
 
 def test_a_log_needs_no_study(files, cpsched):
@@ -106,7 +106,7 @@ def test_a_log_needs_no_study(files, cpsched):
     )
     code, out, err = cpsched(*QUICK, *options, "--overrun", "extend", "--first", "20")
     assert (code, err) == (0, "")
-    assert out.startswith("4 runs: 4 made")
+    assert out.startswith("4 runs: 4 simulated")
     assert "Ratios to greedy, with 95 % intervals over 2 repetitions." in out
     assert "1.00 to 1.00" in out or " to 0." in out or " to 1." in out
     names = sorted(path.name.rpartition("-")[0] for path in (files / "out" / "runs").iterdir())
@@ -132,9 +132,9 @@ def test_failed_runs_are_said_and_the_exit_code_tells(files, cpsched):
     code, out, err = cpsched("compare", "study.toml", "--out", "out")
     assert code == 1
     assert err.count("\n") == 1
-    assert err.startswith("cpsched: 2 runs failed: ")
+    assert err.startswith("error: 2 runs failed: ")
     assert "out/failed/bad-four-fifo-requested-s0-" in err
-    assert "4 runs: 2 made, 0 already done, 2 failed" in out
+    assert "4 runs: 2 simulated, 0 reused, 2 failed" in out
     (files / "study.toml").write_text(STUDY.replace("log.swf", "bad.swf"))
     code, out, err = cpsched("compare", "study.toml", "--out", "out2", "--no-report")
     assert (code, out) == (1, "")
@@ -145,31 +145,31 @@ def test_failed_runs_are_said_and_the_exit_code_tells(files, cpsched):
     [
         (
             ("compare", "remdiani", "--out", "o"),
-            "no study or file is called 'remdiani'. Did you mean 'remediani'? There are:",
+            "unknown study or file 'remdiani'. Did you mean 'remediani'? Known: ",
         ),
         (
             ("compare", "none.swf", "--out", "o"),
-            "none.swf: is not a file, and not a study; the studies are",
+            "none.swf: no such file",
         ),
-        (("compare", "none.toml", "--out", "o"), "none.toml: cannot be read: No such file"),
-        ((*QUICK, "-d", "esay"), "no dispatcher is called 'esay'"),
+        (("compare", "none.toml", "--out", "o"), "none.toml: no such file"),
+        ((*QUICK, "-d", "esay"), "unknown dispatcher 'esay'"),
         (
             (*QUICK, "--allocator", "x"),
-            "allocator: no allocator is called 'x'; there are: balanced",
+            "allocator: unknown allocator 'x'. All names: cpsched list allocators",
         ),
         (
             ("compare", "study.toml", "--out", "o", "--allocator", "spare-scarce"),
-            "--allocator: applies to a",
+            "--allocator: applies to job logs",
         ),
         (
             (*QUICK, "--baseline", "greedy"),
             "--baseline: is 'greedy', must be one of: easy",
         ),
         ((*QUICK, "--jitter", "3"), "jitter: is 3, but one repetition moves no job"),
-        ((*QUICK, "--from", "monday"), "--from: 'monday' is neither seconds nor a date"),
+        ((*QUICK, "--from", "monday"), "--from: 'monday' is not a time. Give seconds or a date"),
         (
             ("compare", "study.toml", "--out", "o", "-d", "fifo"),
-            "--dispatcher: applies to a job log",
+            "--dispatcher: applies to job logs",
         ),
         (
             ("compare", "study.toml", "--out", "o", "--skip-bad-lines"),

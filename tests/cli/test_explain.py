@@ -119,16 +119,19 @@ def test_the_same_command_gives_the_same_bytes(files, cpsched):
             "--job: none of the 5 jobs read has the id 44. Near",
         ),
         ((*EXPLAIN, "--job", "4", "--at", "3"), "--at: job 4 is not submitted until second 4"),
-        ((*EXPLAIN, "--job", "4", "--at", "now"), "--at: 'now' is neither seconds nor a date"),
-        ((*EXPLAIN, "--job", "4", "--at", "4", "-d", "esy"), "no dispatcher is called 'esy'"),
-        ((*EXPLAIN, "--job", "4", "--at", "4", "-p", "x"), "no predictor is called 'x'"),
+        (
+            (*EXPLAIN, "--job", "4", "--at", "now"),
+            "--at: 'now' is not a time. Give seconds or a date",
+        ),
+        ((*EXPLAIN, "--job", "4", "--at", "4", "-d", "esy"), "unknown dispatcher 'esy'"),
+        ((*EXPLAIN, "--job", "4", "--at", "4", "-p", "x"), "unknown predictor 'x'"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(files, cpsched, arguments, message):
     code, _, err = cpsched(*arguments)
     assert code == 2
     assert message in err
-    assert err.startswith("cpsched: ")
+    assert err.startswith("error: ")
     assert err.count("\n") == 1
 
 

@@ -25,12 +25,12 @@ def test_what_is_assumed_is_named_and_where_to_go_on(cpsched, log, tmp_path):
     assert (code, err) == (0, "")
     assert out.startswith("inferred system of log.swf: ")
     assert "Excluded: 1 row of the log (bad line)" in out
-    assert "\n30 runs: 30 made, 0 already done, 0 failed\n" in out
+    assert "\n30 runs: 30 simulated, 0 reused, 0 failed\n" in out
     assert "95 % intervals over 5 repetitions" in words_of(out)
     assert (tmp_path / "first" / "report.html").is_file()
     system = tmp_path / "first" / "inputs" / "inferred-log.toml"
     name = str(system.relative_to(tmp_path))
-    assert f"\ninferred system of log.swf: {name}, to be corrected\n" in out
+    assert f"\ninferred system of log.swf: {name} (edit it if a value is wrong)\n" in out
     assert out.endswith(
         f"\nNext:\n  cpsched what-if log.swf --skip-bad-lines --system {name} --change"
         " 'scale-load 1.1' --out what-if\n"
@@ -46,7 +46,7 @@ def test_what_is_assumed_is_named_and_where_to_go_on(cpsched, log, tmp_path):
     again = ("compare", log, "--skip-bad-lines", "--system", name, "--out", "first", "-d", "easy")
     code, out, err = cpsched(*again, "--repeat", "5", "--allocator", "first-fit", "--no-report")
     assert (code, err) == (0, "")
-    assert "\n5 runs: 0 made, 5 already done, 0 failed\n" in f"\n{out}"
+    assert "\n5 runs: 0 simulated, 5 reused, 0 failed\n" in f"\n{out}"
     assert "inferred system of" not in out
 
 
@@ -86,7 +86,7 @@ def test_a_log_that_does_not_fit_is_named_once_below_the_finding(cpsched, tmp_pa
     assert "does not fit" in (tmp_path / "o" / "report.html").read_text()
     code, out, _ = cpsched("compare", "log.swf", "--out", "o", "--ignore-recorded-waits")
     assert code == 0
-    assert "0 made, 30 already done" in out
+    assert "0 simulated, 30 reused" in out
     assert "does not fit" not in out
     assert "does not fit" not in (tmp_path / "o" / "report.html").read_text()
 
@@ -139,10 +139,10 @@ def test_one_dispatcher_with_several_predictors_is_named(cpsched, tmp_path, monk
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["nothing.swf"], "nothing.swf: is not a file, and not a study"),
+        (["nothing.swf"], "nothing.swf: no such file"),
         (["log.swf", "--system", "no-such"], "no-such"),
-        (["log.swf", "-d", "esay"], "no dispatcher is called 'esay'"),
-        (["log.swf", "--input-format", "sfw"], "no log format is called 'sfw'"),
+        (["log.swf", "-d", "esay"], "unknown dispatcher 'esay'"),
+        (["log.swf", "--input-format", "sfw"], "unknown log format 'sfw'"),
     ],
 )
 def test_errors_are_one_line(cpsched, log, words, message):
@@ -157,7 +157,7 @@ def test_a_folder_that_is_something_else_is_left_alone(cpsched, log, tmp_path):
     (tmp_path / "full" / "mine").write_text("x")
     code, _, err = cpsched("compare", log, "--out", "full")
     assert (code, err.count("\n")) == (2, 1)
-    assert "is not empty and holds no study" in err
+    assert "is not empty and is not a study folder" in err
     assert [path.name for path in (tmp_path / "full").iterdir()] == ["mine"]
 
 
@@ -165,6 +165,6 @@ def test_the_former_command_names_the_new_one(cpsched, log):
     code, _, err = cpsched("try", log)
     assert code == 2
     assert err == (
-        "cpsched: the command 'cpsched try' was removed: use compare LOG --out DIR, which infers"
+        "error: the command 'cpsched try' was removed: use compare LOG --out DIR, which infers"
         " the system\n"
     )

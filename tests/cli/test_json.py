@@ -161,7 +161,7 @@ def test_what_there_is_to_list_and_where_to_begin(four_cores, cpsched):
     code, out, _ = cpsched("list")
     assert code == 0
     assert "cpsched list dispatchers" in out
-    assert "Where to begin" in out
+    assert "To begin on your own log" in out
     _, out, _ = cpsched("show", "dispatchers", "easy")
     assert "estimate=predicted  The runtimes used for the reservation: predicted," in out
     assert ":class:" not in out

@@ -178,7 +178,7 @@ def test_what_is_wrong_in_a_system_file_is_said_with_its_line(file, cpsched):
     file.write_text(SYSTEM.replace("core = 16", "cor = 16"))
     code, out, err = cpsched("show", "systems", str(file))
     assert (code, out) == (2, "")
-    assert f"{file}:7: nodes[1].cor: there is no such key" in err
+    assert f"{file}:7: nodes[1].cor: unknown key" in err
     assert err.count("\n") == 1
 
 
@@ -195,7 +195,7 @@ def test_check_names_the_line_of_a_fault_in_a_system_file(file, cpsched):
     file.write_text(SYSTEM.replace("core = 16", "cor = 16"))
     code, out, err = cpsched("check", str(file))
     assert (code, out, err.count("\n")) == (2, "", 1)
-    assert f"{file}:7: nodes[1].cor: there is no such key" in err
+    assert f"{file}:7: nodes[1].cor: unknown key" in err
 
 
 @pytest.mark.parametrize("name", systems.names())

@@ -29,7 +29,7 @@ def test_a_log_is_too_large(four_cores):
     path = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", READ], env=path, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("cpsched: out of memory; ")
+    assert done.stderr.startswith("error: out of memory. ")
     assert done.stderr.count("\n") == 1
 
 
@@ -49,7 +49,7 @@ def test_a_run_is_too_large(four_cores, cpsched, monkeypatch):
     words = ("compare", "log.swf", "--system", "four.toml", "--out", "out", "--no-report")
     code, out, err = cpsched(*words, "-d", "easy", "-d", "fifo")
     assert code == 1
-    assert "2 runs: 1 made, 0 already done, 1 failed" in out
+    assert "2 runs: 1 simulated, 0 reused, 1 failed" in out
     assert " failed: out of memory (" in err
     assert err.count("\n") == 1
 

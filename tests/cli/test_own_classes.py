@@ -62,7 +62,7 @@ def here(four_cores, monkeypatch):
 
 #: What is said, and in explain.
 FAULTS = {
-    "Plain": (2, "its class is not a dispatcher; derive it from cpsched.Dispatcher"),
+    "Plain": (2, "the class is not a dispatcher. Derive it from cpsched.Dispatcher"),
     "Gone": (2, "module 'failing_own' has no 'Gone'"),
     "Reset": (1, "Reset.reset raises KeyError: 'no queue' (HERE/failing_own.py, line 8)"),
     "Exit": (1, "Exit.choose raises SystemExit: 0 (HERE/failing_own.py, line 11)"),
@@ -70,7 +70,7 @@ FAULTS = {
     "Nothing": (1, "failing_own:Nothing.decide: it decides None, must be a Decision"),
     "Listed": (1, "failing_own:Listed.decide: it decides [3], must be a Decision"),
     "Wrong": (1, "failing_own:Wrong.decide returns Start with the allocation None, must be an"),
-    "Unknown": (1, "failing_own:Unknown: fifo: job 999 is started, but it is not waiting"),
+    "Unknown": (1, "failing_own:Unknown: fifo: job 999 is started, but is not waiting"),
     "Stats": (1, "failing_own:Stats.decide returns stats['gain'] = nan, must be a finite number"),
 }
 
@@ -95,7 +95,7 @@ def test_compare_says_it_and_makes_the_other_runs(here, cpsched, name):
     (line,) = err.splitlines()
     assert said in line.replace(str(here), "HERE")
     if code == 1:
-        assert "2 runs: 1 made, 0 already done, 1 failed" in out
+        assert "2 runs: 1 simulated, 0 reused, 1 failed" in out
         assert len(list((here / "out" / "runs").iterdir())) == 1
 
 
@@ -125,7 +125,7 @@ def test_ctrl_c_is_one_line_and_finished_runs_are_kept(here, jobs):
     out, err = command.communicate(timeout=120)
     assert command.returncode == 130
     lines = [line for line in err.splitlines() if "elapsed" not in line]
-    assert lines == ["cpsched: interrupted; nothing half-written is left behind"]
+    assert lines == ["error: interrupted; completed runs are kept"]
     assert out == ""
     assert len(list(runs.iterdir())) >= 1
     assert not list(Path("out/.work").iterdir())

@@ -15,7 +15,7 @@ def test_a_removed_command_names_its_successor(cpsched, command):
     """Whatever options follow."""
     code, out, err = cpsched(*command.split()[1:], "--out", "x")
     assert (code, out) == (2, "")
-    assert err == f"cpsched: the command '{command}' was removed: {REMOVED['command'][command]}\n"
+    assert err == f"error: the command '{command}' was removed: {REMOVED['command'][command]}\n"
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,10 @@ def test_other_unknown_commands_are_answered_as_before(cpsched):
 def test_list_names_the_command_that_describes_one_thing(cpsched):
     code, _, err = cpsched("list", "dispatchers", "easy")
     assert code == 2
-    assert err == "cpsched: easy: list takes a kind alone; use cpsched show dispatchers easy\n"
+    assert (
+        err
+        == "error: easy: 'cpsched list' takes a kind only. Use 'cpsched show dispatchers easy'.\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -63,7 +66,7 @@ def test_list_names_the_command_that_describes_one_thing(cpsched):
 )  # fmt: skip
 def test_a_renamed_option_names_its_new_name(cpsched, words, message):
     """Of several new names those that the command has."""
-    assert cpsched(*words.split()) == (2, "", f"cpsched: {message}\n")
+    assert cpsched(*words.split()) == (2, "", f"error: {message}\n")
 
 
 def test_an_option_that_the_command_never_had_is_unknown(cpsched):

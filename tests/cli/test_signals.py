@@ -15,7 +15,7 @@ from cpsched.util import interruption
 
 pytestmark = pytest.mark.slow
 
-LINE = "cpsched: interrupted; nothing half-written is left behind\n"
+LINE = "error: interrupted; completed runs are kept\n"
 SIMULATE = ("simulate", "log.swf", "--system", "four.toml", "--out", "out", "-d")
 SIGNALS = pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
 

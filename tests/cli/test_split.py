@@ -113,7 +113,7 @@ def test_files_that_exist_are_kept_unless_they_may_be_replaced(log, cpsched):
     asked = ("log", "convert", "log.csv", "part.csv", "--split", "queue")
     code, out, err = cpsched(*asked)
     assert (code, out) == (2, "")
-    assert err.startswith("cpsched: part-gpu.csv: the file exists")
+    assert err.startswith("error: part-gpu.csv: the file exists")
     assert (log / "part-gpu.csv").read_text() == "mine"
     assert not (log / "part-batch.csv").exists()
     assert cpsched(*asked, "--force")[0] == 0
@@ -125,7 +125,7 @@ def test_a_column_without_values_is_refused_with_those_that_have_some(column, lo
     code, out, err = cpsched("log", "convert", "log.csv", "part.csv", "--split", column)
     assert (code, out) == (2, "")
     assert err == (
-        f"cpsched: --split: no job has a value in a column '{column}'."
+        f"error: --split: the column '{column}' is empty or unknown."
         " Columns with values: queue, user.\n"
     )
     assert [path.name for path in log.iterdir()] == ["log.csv"]

@@ -29,14 +29,14 @@ def test_every_change_is_a_scenario(files, cpsched):
         "-c", "both: cap-request 0:01:20; dispatcher fifo",
     )  # fmt: skip
     assert (code, err) == (0, "")
-    assert out.startswith("5 runs: 5 made")
+    assert out.startswith("5 runs: 5 simulated")
     for name in ("baseline", "scale-load 0.5", "drop user=1", "set backfill=sjf", "both"):
         assert f"\n{name} " in out
     assert "who gains and who loses" not in out
     assert ",share_that_waits_longer," in (files / "out" / "tables" / "results.csv").read_text()
     # Again, nothing is run.
     code, again, _ = cpsched(*QUICK, "-c", "scale-load 0.5", "-c", "drop user=1", "--all-tables")
-    assert again.startswith("3 runs: 0 made, 3 already done")
+    assert again.startswith("3 runs: 0 simulated, 3 reused")
     assert "Log on four: groups of jobs under drop user=1" in again
 
 
@@ -70,10 +70,10 @@ def test_together_they_are_one(files, cpsched):
     [
         ((), "--change: is missing"),
         (("-c", "drop user=9"), "no job of the log has the user '9'"),
-        (("-c", "set backfil=sjf"), "no such option"),
-        (("-c", "add-nodes group=gpu,count=1"), "there is no node group 'gpu'"),
+        (("-c", "set backfil=sjf"), "has no option '"),
+        (("-c", "add-nodes group=gpu,count=1"), "unknown node group 'gpu'"),
         (("--add-nodes", "group=gpu,count=1"), "No such option: --add-nodes"),
-        (("-c", "outage nodes=node9,start=0,end=5"), "no node 'node9'"),
+        (("-c", "outage nodes=node9,start=0,end=5"), "unknown node 'node9'"),
     ],
 )
 def test_what_makes_no_sense_is_one_line(files, cpsched, options, message):
@@ -87,5 +87,5 @@ def test_what_makes_no_sense_is_one_line(files, cpsched, options, message):
 def test_jobs_that_are_not_there_are_missed_before_anything_runs(files, cpsched, verb):
     code, out, err = cpsched(*QUICK, "-c", "scale-load 0.5", "-c", f"{verb} user=9")
     assert (code, out) == (2, "")
-    assert err.startswith(f"cpsched: {verb}:user=9: ")
+    assert err.startswith(f"error: {verb}:user=9: ")
     assert not (files / "out").exists()

@@ -64,9 +64,9 @@ WHOLE_OR_ALL = "must be 0 or more, or 'all'"
     ("spec", "message"),
     [
         # A slip in a name is answered with the closest one.
-        ("fifi", "no dispatcher is called 'fifi'.*Did you mean 'fifo'"),
-        ("greedy:prio=slowdown", "no such option.*takes: allocator, order"),
-        ("greedy:order=slow", "no priority is called 'slow'"),
+        ("fifi", "unknown dispatcher 'fifi'.*Did you mean 'fifo'"),
+        ("greedy:prio=slowdown", "greedy has no option 'prio'.*Options: allocator, order"),
+        ("greedy:order=slow", "unknown priority 'slow'"),
         ("slurm-backfill:interval=3", "Did you mean 'backfill_interval'"),
         (
             "easy:estimate=quantile",
@@ -74,7 +74,7 @@ WHOLE_OR_ALL = "must be 0 or more, or 'all'"
         ),
         ("conservative:depth=-1", f"depth is -1, {WHOLE_OR_ALL}"),
         ("conservative:depth=few", "depth: 'few' is not a whole number"),
-        ("conservative:allocator=worst-fit", "no allocator is called 'worst-fit'"),
+        ("conservative:allocator=worst-fit", "unknown allocator 'worst-fit'"),
         ("slurm-backfill:topology=torus", "topology is 'torus', must be line or tree"),
         ("slurm-backfill:topology=tree", "topology=tree needs switches or blocks"),
         ("slurm-backfill:reserve=cores", "reserve is 'cores', must be nodes or amounts"),
@@ -98,7 +98,7 @@ WHOLE_OR_ALL = "must be 0 or more, or 'all'"
         ("lookahead:aging=99999999999999999999", "is not a length of time"),
         ("lookahead:aging=0", "aging is 0, must be from 1 to 1099511627776"),
         ("lookahead:arrivals=-1", "arrivals is -1"),
-        ("speculative:dispatcher=speculative", "must be a dispatcher of another kind"),
+        ("speculative:dispatcher=speculative", "must be another dispatcher"),
         ("speculative:dispatcher=easier", "easier"),
         ("speculative:seconds=0", "seconds"),
         ("speculative:seconds=300,least=300", "least"),

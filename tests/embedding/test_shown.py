@@ -108,7 +108,7 @@ def test_a_run_read_back_shows_what_the_simulated_one_did(tmp_path):
 def test_without_pandas_it_is_said_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     run = simulate(four_jobs(), four_cores())
-    with pytest.raises(ConfigError, match=r"needs pandas; install it with: pip install") as error:
+    with pytest.raises(ConfigError, match=r"needs pandas. Install it with: pip install") as error:
         run.to_pandas()
     assert "\n" not in str(error.value)
 
@@ -130,7 +130,7 @@ def test_a_log_and_a_system_are_named_by_their_files(tmp_path):
         (("log.swf",), "the system is missing: give the name of one"),
         ((7, "eurora"), "the workload is a int, must be the path of a log or a Workload"),
         (("{log}", 7), "the system is a int, must be a name"),
-        (("nowhere.swf", "eurora"), "nowhere.swf: cannot be read"),
+        (("nowhere.swf", "eurora"), "nowhere.swf: no such file"),
         (("{log}", "eurrora"), "Did you mean 'eurora'"),
         (("{log}", "nowhere.toml"), "nowhere.toml: cannot be read"),
     ],
@@ -199,7 +199,7 @@ def test_a_run_draws_itself_in_a_notebook(kind, tmp_path):
 
 def test_what_cannot_be_drawn_is_one_line(monkeypatch):
     run = simulate(four_jobs(), four_cores())
-    with pytest.raises(ValueError, match="no plot is called 'waits'.* Did you mean 'wait'"):
+    with pytest.raises(ValueError, match="unknown plot 'waits'.* Did you mean 'wait'"):
         run.plot("waits")
     with pytest.raises(ConfigError, match="resource: no job used 'gpu'; used were core"):
         run.plot("use", resource="gpu")

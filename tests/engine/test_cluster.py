@@ -260,8 +260,8 @@ def test_requests_that_make_no_sense(what, message):
 @pytest.mark.parametrize(
     ("what", "message"),
     [
-        ({"units": 5}, "job j can never run on this system: needs 5 units"),
-        ({"resources": {"core": 1, "gpu": 1}}, "asks for 1 gpu, the system has none"),
+        ({"units": 5}, "job j can never run on this system: needs 5 tasks"),
+        ({"resources": {"core": 1, "gpu": 1}}, "asks for 1 gpu, and the system has none"),
         ({"queue": "short", "requested_time": 61}, "asks for 61 s, queue short allows 60 s"),
         ({"queue": "mine", "user": "bob"}, "its user and group may not use queue mine"),
     ],
@@ -298,7 +298,7 @@ def test_what_cannot_be_is_an_error():
     job = cluster.submit(_request(), 5)
     with pytest.raises(ConfigError, match="the time is already 5, but 4 was given"):
         cluster.decide(4)
-    with pytest.raises(DispatchError, match="kills kills job 0, but it is not running"):
+    with pytest.raises(DispatchError, match="kills kills job 0, but the job is not running"):
         cluster.decide(5)
     cluster.dispatcher.decision = Decision(again_at=5)
     with pytest.raises(DispatchError, match="wants to be woken at 5"):
@@ -310,7 +310,7 @@ def test_what_cannot_be_is_an_error():
     cluster.decide(5)
     assert cluster.is_due(5)
     one = np.ones(1, dtype=np.int64)
-    with pytest.raises(DispatchError, match="is given 2 units"):
+    with pytest.raises(DispatchError, match="is given 2 tasks"):
         cluster.start([Start(job, Allocation(one * 0, one * 2, one[:, None] * 2))], 6)
 
 
@@ -330,7 +330,7 @@ def test_starts_are_all_or_none():
     assert cluster.view(0).waiting.handle.tolist() == [a, b]
     assert cluster.view(0).free.tolist() == [[4]]
     assert len(cluster.view(0).running) == 0
-    with pytest.raises(DispatchError, match=r"^fifo: job a\.7 is started, but it is not waiting"):
+    with pytest.raises(DispatchError, match=r"^fifo: job a\.7 is started, but is not waiting"):
         cluster.start([first, first], 0)
     assert _at_once(cluster, 1) == [a]
 

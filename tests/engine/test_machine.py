@@ -43,7 +43,10 @@ def waiting():
         ({"node": [0, 1]}, "node list"),
         ({"node": whole([[0, 1]])}, r"node int64\(1, 2\)"),
         ({"units": whole([2, 1, 1])}, r"units int64\(3,\)"),
-        ({"amount": whole([[2, -1], [1, 0]])}, "given -1 mem on node n0, which is not what"),
+        (
+            {"amount": whole([[2, -1], [1, 0]])},
+            "given -1 mem on node n0, which differs from its request",
+        ),
     ],
 )
 def test_an_allocation_that_is_none(wrong, message):

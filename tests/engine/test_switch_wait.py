@@ -133,7 +133,7 @@ def test_nodes_that_are_not_as_asked_are_refused(asked, complaint):
     ("asked", "reason"),
     [
         ({"segment": 3}, "no block has more than 2"),
-        ({"max_switches": 1}, "its 3 units do not fit in at most 1 block"),
+        ({"max_switches": 1}, "its 3 tasks do not fit in at most 1 block"),
     ],
 )
 def test_what_can_never_be_met_is_refused_at_submit(asked, reason):

@@ -56,9 +56,15 @@ def test_a_script_that_is_not_submitted_yet(files, cpsched):
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        ((), "--at: must say the time asked about, or give --evaluate"),
-        (("--evaluate", "--at", "300"), "--at: is about one moment; leave it out with --evaluate"),
-        (("--evaluate", "--job", "5"), "--job: is about one moment; leave it out with --evaluate"),
+        ((), "--at: is missing. Give --at TIME, or give --evaluate"),
+        (
+            ("--evaluate", "--at", "300"),
+            "--at: asks about one moment. Leave it out with --evaluate",
+        ),
+        (
+            ("--evaluate", "--job", "5"),
+            "--job: asks about one moment. Leave it out with --evaluate",
+        ),
         (("--at", "300", "--samples", "90"), "--samples: goes with --evaluate"),
         (("--evaluate",), "0 of 6 forecasts can be scored, and 20 are needed"),
     ],

@@ -127,7 +127,7 @@ def altered(path, old, new):
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        (b'"format": 1', b'"format": 9', "is a policy of format 9, this cpsched reads 1"),
+        (b'"format": 1', b'"format": 9', "is a policy of format 9, and this cpsched reads 1"),
         (b'"cpsched policy"', b'"a cake"', "not a policy of cpsched but 'a cake'"),
         (b'"is_job"', b'"is_cake"', "was trained on other features"),
         (b'"visible": 128', b'"visible": "x"', "is damaged"),
@@ -157,7 +157,7 @@ def test_a_command_runs_a_policy_and_says_what_is_wrong_with_it(cpsched, four_co
     assert code == 0, err
     (four_cores / "text.zip").write_text("no archive")
     for file, said in (
-        ("no.zip", "there is no such policy file"),
+        ("no.zip", "no such policy file"),
         ("text.zip", "is not a policy"),
         (".", "is a folder"),
     ):

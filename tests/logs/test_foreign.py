@@ -67,7 +67,7 @@ def test_a_file_of_another_program_is_named(tmp_path, name):
         logs.read(path)
     message = str(caught.value)
     assert word in message
-    assert "accepted are pbs, sacct, swf, table" in message
+    assert "Formats: pbs, sacct, swf, table" in message
     assert "\n" not in message
 
 

@@ -48,14 +48,14 @@ def test_lines_without_comments_are_recognised_as_swf(log):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("hello", "has an unrecognised format"),
+        ("hello", "has an unknown format"),
         ("", "is empty"),
-        ("1 2 3", "has an unrecognised format"),
+        ("1 2 3", "has an unknown format"),
     ],
 )
 def test_an_unrecognised_file_names_the_formats_and_the_option(log, content, message):
     with pytest.raises(
-        TraceError, match=rf"jobs: {message}.*; choose one of .*pbs.* with --input-format"
+        TraceError, match=rf"jobs: {message}.* Choose one of .*pbs.* with --input-format"
     ):
         logs.detect(log("jobs", content))
 
@@ -64,7 +64,7 @@ def test_the_format_can_be_said(small_logs, log):
     path = log("jobs", "hello")
     with pytest.raises(TraceError, match="18 fields are expected"):
         logs.read(path, format="swf")
-    with pytest.raises(UnknownNameError, match=r"no log format is called 'sfw'.*'swf'"):
+    with pytest.raises(UnknownNameError, match=r"unknown log format 'sfw'.*'swf'"):
         logs.read(path, format="sfw")
     with pytest.raises(TraceError, match="is not an accounting record"):
         logs.read(small_logs / "small.swf", format="pbs")
@@ -72,9 +72,7 @@ def test_the_format_can_be_said(small_logs, log):
 
 def test_writing_needs_a_format_that_can_be_written(small_logs, tmp_path):
     workload = logs.read(small_logs / "small.swf")
-    with pytest.raises(
-        TraceError, match="the file name does not show a format that can be written"
-    ):
+    with pytest.raises(TraceError, match="the ending names no writable format"):
         logs.write(workload, tmp_path / "jobs")
     with pytest.raises(TraceError, match="the format 'pbs' can only be read"):
         logs.write(workload, tmp_path / "jobs.acct")
@@ -88,7 +86,7 @@ def test_a_format_that_cannot_be_imported_is_named_and_passed_over(small_logs, m
     broken = registry.RegistryEntry("broken", "cpsched.logs.nowhere:NOTHING", "somebody")
     entries = {"broken": broken, **registry.entries("log_formats")}
     monkeypatch.setattr(registry, "entries", lambda _: entries)
-    with pytest.warns(RuntimeWarning, match="log format skipped: 'broken'.*from somebody"):
+    with pytest.warns(RuntimeWarning, match="log format ignored: 'broken'.*from somebody"):
         assert logs.detect(small_logs / "small.swf") == "swf"
 
 

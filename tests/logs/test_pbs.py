@@ -157,7 +157,7 @@ BAD_LINES = {
 BAD_RECORDS = {
     HEAD + "hello " + RUN: "field message = 'hello': key=value",
     GOOD + " user=root": "field user = 'root': the key is given twice",
-    GOOD.replace("ctime=100", ""): "so its submit time is unknown",
+    GOOD.replace("ctime=100", ""): "which give the submit time",
     GOOD.replace("end=250", ""): "has neither end nor resources_used.walltime",
     GOOD.replace("end=250", "end=149"): "field end = 149: is before",
     GOOD.replace("ctime=100", "ctime=151"): "field start = 150: is b",
@@ -174,7 +174,7 @@ BAD_RECORDS = {
     GOOD.replace("ncpus=4", "mem=999999999pb"): "field mem = ",
     GOOD.replace("select=1:ncpus=4", "nodes=1:ppn=4:"): "terms are written N:ppn",
     GOOD.replace("Exit_status=0", "Exit_status=ok"): "Exit_status = 'ok'",
-    GOOD.replace("ncpus=4", "ncpus=4:ncpus=8"): "field select ncpus = '8': is there twice",
+    GOOD.replace("ncpus=4", "ncpus=4:ncpus=8"): "field select ncpus = '8': is given twice",
     GOOD.replace("select=1:ncpus=4", "ncpus=2 Resource_List.nodect=3"): "less than the 3 nodes",
     GOOD.replace(
         "ncpus=4", "ncpus=4 Resource_List.ngpus=2 Resource_List.gpu=3"

@@ -110,7 +110,7 @@ def test_a_job_without_a_request_is_what_it_got(read):
     assert workload.nodes_min.tolist() == [2, 1]
     assert workload.nodes_max.tolist() == [2, UNBOUNDED]
     assert notes(workload) == [
-        "jobs that name no cores, so those of exec_host and their number of nodes are taken: 50.0 %"
+        "jobs that request no cores (those of exec_host are taken): 50.0 %"
         " of the jobs, 60.0 % of the core-hours"
     ]
 
@@ -140,7 +140,7 @@ def test_gpus_that_a_job_got_and_does_not_name_are_taken(read):
     workload = read(record(R__ncpus=4, exec_vnode="(g1:ncpus=4:ngpus=2)"))
     assert workload.request.tolist() == [[4, 2]]
     assert notes(workload) == [
-        "jobs that got gpus that they do not name, which are taken as asked for: 100.0 % of the"
+        "jobs that got gpus that they did not request (taken as requested): 100.0 % of the"
         " jobs, 100.0 % of the core-hours"
     ]
 
@@ -158,7 +158,7 @@ def test_gpus_that_a_job_got_and_does_not_name_are_taken(read):
 )
 def test_an_amount_that_does_not_divide_is_exact_or_counted(resources, nodes, note):
     asked = request_of(resources, PLACE, Allocated(0, nodes) if nodes else None)
-    assert any("does not divide evenly" in text for text in asked.notes) == note
+    assert any("do not divide evenly" in text for text in asked.notes) == note
     if not note:
         assert amounts(asked.resources)["gpu"] == int(resources.get("gpus") or resources["ngpus"])
 
@@ -186,7 +186,7 @@ def test_an_allocation_is_what_was_asked_for_or_is_counted(form, units, cores, g
     total = units * cores if form in ("select", "nodes") else units
     got = Allocated(total, nodes) if known or form == "host" else None
     asked = request_of({**resources, "ngpus": str(gpus)}, PLACE, got)
-    uneven = any("does not divide evenly" in note for note in asked.notes)
+    uneven = any("do not divide evenly" in note for note in asked.notes)
     allocated = amounts(asked.resources)
     assert allocated["core"] == total
     assert allocated.get("gpu", 0) >= gpus
@@ -236,9 +236,9 @@ def test_keys_that_say_nothing_of_scheduling_are_not_named(read):
 @pytest.mark.parametrize(
     ("keys", "note"),
     [
-        ({"R__select": "2:ncpus=4", "R__ncpus": 4}, "have another number in Resource_List.ncpus"),
-        ({"R__nodes": "2:ppn=1:gpus=1", "R__gpus": 4}, "another number in Resource_List.gpus"),
-        ({"R__ncpus": 4, "exec_host": "c1/0-1"}, "another number of cores by exec_host"),
+        ({"R__select": "2:ncpus=4", "R__ncpus": 4}, "have other cores in Resource_List.ncpus"),
+        ({"R__nodes": "2:ppn=1:gpus=1", "R__gpus": 4}, "another amount in Resource_List.gpus"),
+        ({"R__ncpus": 4, "exec_host": "c1/0-1"}, "other cores in exec_host"),
         ({"R__ncpus": 4, "run_count": 3}, "ran more than once"),
     ],
 )
@@ -282,7 +282,7 @@ def test_a_number_that_is_used_again_is_another_job(read):
     assert workload.job_id.tolist() == ["1.srv", "1.srv#2"]
     assert workload.set_aside == (("repeated record", 1),)
     assert notes(workload) == [
-        "jobs that have the number of an earlier job, and are named id#2, id#3: 50.0 % of the jobs,"
+        "jobs with the number of an earlier job (named id#2, id#3): 50.0 % of the jobs,"
         " 11.8 % of the core-hours"
     ]
 

@@ -160,7 +160,7 @@ def test_the_first_rejected_row_ends_the_reading(broken_log, tmp_path):
     assert raised.value.line in (line, None)
     assert reason in str(raised.value)
     assert (raised.value.field or "", str(raised.value.value or value)) == (field, value)
-    assert str(raised.value).endswith(f"; --skip-bad-lines goes on without {way}")
+    assert str(raised.value).endswith(f". --skip-bad-lines skips {way}.")
     assert "\n" not in str(raised.value)
     assert len(rejected_rows(tmp_path / "rejected.csv")) == len(expected)
 

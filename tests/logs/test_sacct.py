@@ -285,11 +285,11 @@ def test_no_time_and_an_invalid_one_are_no_limit(log, row):
     [
         ("JobID|Start|Elapsed", "the header has no column Submit"),
         ("JobID|Submit|Elapsed", "the header has no column Start"),
-        ("JobID|Elapsed", "the header has no column Submit, and no Start;"),
-        ("JobID|Submitted|Start|Elapsed", "has the command. Is it called 'submitted'?"),
+        ("JobID|Elapsed", "the header has no column Submit, and no Start."),
+        ("JobID|Submitted|Start|Elapsed", "Is it called 'submitted'?"),
         ("JobID|Submit|Start", "the header has no column ElapsedRaw or Elapsed or End"),
         ("JobName|Submit|Start|End", "is not a header of sacct --parsable2"),
-        ("JobID|Submit|Start|End|End", "field end: the header has this column twice"),
+        ("JobID|Submit|Start|End|End", "field end: is in the header twice"),
     ],
 )
 def test_a_header_without_a_needed_column_is_an_error(log, header, message):
@@ -568,7 +568,7 @@ def test_json_of_later_releases_is_read(log):
         ('{"jobs": [{"job_id": 5, "time"', r"is not JSON \(.*\(jobs\[0\]\)"),
         ('{"jobs": [' + '{"time":' * 100_000, "is not JSON"),
         ('{"jobs": 5}', "has no list of jobs"),
-        ('{"jobs": [{"job_id": 5}]}', "use sacct --json"),
+        ('{"jobs": [{"job_id": 5}]}', "Use sacct --json"),
         ('{"jobs": [{"job_id": 5, "time": {}, "state": "5 %"}]}', r"Slurm job \(jobs\[0\]\)"),
     ],
 )

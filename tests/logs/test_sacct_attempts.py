@@ -47,7 +47,7 @@ def test_a_number_that_is_given_out_again_is_another_job(log, who, day, cluster)
     workload = read(log, line("7", "0 0 1 5"), line("7", "0 0 1 4", who, day=day, cluster=cluster))
     assert workload.job_id.tolist() == ["7", "7@2"]
     assert workload.dependency.tolist() == [-1, -1]
-    assert "jobs whose number was another one's before: 1" in notes(workload)
+    assert "jobs with the number of an earlier job: 1" in notes(workload)
     assert not any("queued again" in note for note in notes(workload))
 
 
@@ -68,7 +68,7 @@ def test_attempts_of_both_jobs_of_a_number_are_theirs(log):
     )  # fmt: skip
     assert workload.job_id.tolist() == ["7", "7#2", "7@2", "7@2#2"]
     assert workload.dependency.tolist() == [-1, 0, -1, 2]
-    assert "attempts of jobs that were queued again: 2" in notes(workload)
+    assert "requeued attempts of jobs: 2" in notes(workload)
     assert dict(workload.set_aside) == {"repeated line": 1}
 
 
@@ -122,12 +122,12 @@ def test_json_has_numbers_given_out_again_flags_and_suspensions(log):
     assert workload.job_id.tolist() == ["7", "7@2", "7@2#2"]
     assert dict(workload.set_aside) == {"state FROBBED": 1, "still waiting": 1}
     assert sorted(notes(workload)) == [
-        "attempts of jobs that were queued again: 1",
         "hours for which jobs were suspended: 0.0",
         "jobs that were suspended: 3",
-        "jobs whose number was another one's before: 1",
+        "jobs with the number of an earlier job: 1",
         "not modelled: column mcslabel (nodes are not kept to one label): 100.0 % of the jobs,"
         " 100.0 % of the core-hours",
+        "requeued attempts of jobs: 1",
         "states with the flag EXPEDITING: 1",
     ]
 
@@ -147,7 +147,7 @@ def test_a_pending_array_asks_for_what_all_its_tasks_do(log, tasks, number):
     (text,) = (text for _, text in workload.header if text.startswith("still waiting: "))
     jobs = f"{number:,} jobs; " if number > 1 else ""
     assert text == f"still waiting: {jobs}{number:.1f} core-hours; 7_[{tasks}]"
-    assert ("tasks left out of JobID (SLURM_BITSTR_LEN)" in dict(workload.set_aside)) == (
+    assert ("tasks missing in JobID (SLURM_BITSTR_LEN)" in dict(workload.set_aside)) == (
         "..." in tasks
     )
 
@@ -205,7 +205,7 @@ def test_one_that_left_the_queue_does_not_stand_for_those_before_it(log):
         line("3", "1 9 9 10", **SINGLE),
     )
     assert needed(workload) == {"1": None, "2": "1", "3": "1"}
-    assert "jobs that wait for several others, here for the last to end: 1" in notes(workload)
+    assert "jobs that wait for several others (here for the last to end): 1" in notes(workload)
 
 
 def test_tasks_of_an_array_of_singleton_run_one_by_one(log):

@@ -123,7 +123,7 @@ def test_jobs_cancelled_before_they_started_are_jobs(log):
     assert workload.array_limit.tolist() == [0] * 4 + [2] * 5 + [0]
     assert dict(workload.set_aside) == {
         "never ran": 1,
-        "tasks left out of JobID (SLURM_BITSTR_LEN)": 1,
+        "tasks missing in JobID (SLURM_BITSTR_LEN)": 1,
     }
 
 
@@ -147,7 +147,7 @@ def test_every_attempt_of_a_job_is_a_job(log):
     kinds = [DependencyType(kind).name for kind in workload.dependency_type[1:].tolist()]
     assert kinds == ["AFTEROK", "AFTERANY", "AFTERANY"]
     assert workload.set_aside == (("repeated line", 1),)
-    assert ("Note", "attempts of jobs that were queued again: 2") in workload.header
+    assert ("Note", "requeued attempts of jobs: 2") in workload.header
 
 
 def test_what_was_lost_by_preemption_is_no_job(log):
@@ -169,7 +169,7 @@ def test_what_was_lost_by_preemption_is_no_job(log):
     assert of(workload, "cancel")["2"] == 6
     assert workload.runtime.tolist()[:2] == [60, 240]
     assert workload.dependency.tolist() == [-1, 0, -1, -1, 1]
-    assert dict(workload.set_aside) == {"preempted, and queued again": 3, "repeated line": 3}
+    assert dict(workload.set_aside) == {"preempted and requeued": 3, "repeated line": 3}
 
 
 def test_jobs_may_be_requeued_as_slurm_has_it_by_default(log):

@@ -81,7 +81,9 @@ def test_any_delimiter_is_read(log, differences, delimiter, end):
 
 def test_commas_between_columns_are_refused(log):
     path = log("a.txt", f"{NAMES}\n{ROW}\n".replace("|", ","))
-    with pytest.raises(TraceError, match="commas between columns.*use sacct --parsable2"):
+    with pytest.raises(
+        TraceError, match="commas between and within columns. Use sacct --parsable2"
+    ):
         logs.read(path)
 
 

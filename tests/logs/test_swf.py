@@ -101,7 +101,7 @@ def test_measured_averages_may_have_fractions(log, field):
 
 BAD_LINES = {
     with_field(2, "-5"): "field 2 (submit time) = '-5': must be from 0 to",
-    with_field(2, "-1"): "field 2 (submit time) = -1: a job that ran was",
+    with_field(2, "-1"): "field 2 (submit time) = -1: must be 0 or later",
     with_field(4, "-2"): "field 4 (run time) = '-2': must be from 0",
     with_field(4, "1" + "0" * 24): "field 4 (run time) = '1000",
     with_field(8, "99999999999"): "field 8 (requested processors) = '999",
@@ -114,8 +114,8 @@ BAD_LINES = {
     with_field(6, "inf"): "field 6 (average CPU time) = 'inf': is not a number",
     with_field(6, "1e999"): "field 6 (average CPU time) = '1e999': must be from 0",
     with_field(11, "7"): "field 11 (status) = '7': must be from 0 to 5",
-    with_field(1, "-1"): "field 1 (job number) = -1: every job needs",
-    with_field(1, "2"): "field 1 (job number) = 2: another line has this number",
+    with_field(1, "-1"): "field 1 (job number) = -1: is missing. Every job needs",
+    with_field(1, "2"): "field 1 (job number) = 2: is the number of another line",
     GOOD[:-3]: "18 fields are expected, here are 17",
     GOOD + " -1": "18 fields are expected, here are 19",
     GOOD + " ; sure": "18 fields are expected, here are 20",
@@ -156,7 +156,9 @@ def test_comments_are_never_fatal(log):
 
 def test_all_bad_lines_are_counted_and_the_way_on_is_named(log):
     path = log("a.swf", "\n".join([GOOD, "x", with_field(1, "2"), "y", "z"]))
-    with pytest.raises(TraceError, match=r"a\.swf:2: .*; --skip-bad-lines .* the 3 bad lines$"):
+    with pytest.raises(
+        TraceError, match=r"a\.swf:2: .*\. --skip-bad-lines skips the 3 bad lines\.$"
+    ):
         logs.read(path)
 
 
@@ -200,7 +202,7 @@ def test_a_set_aside_row_needs_no_sense_in_its_other_fields(log):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "no job in it"),
+        ("", "the file is empty"),
         ("; Version: 2.2\n", "no job in it"),
         (with_field(4, "-1"), "no job in it: 1 never ran"),
     ],

@@ -45,7 +45,7 @@ def test_units_become_processors_and_the_header_says_so(two_jobs, tmp_path):
     # Job 1: 2 x 4 cores, 2 x 1000 KB / 8. Job 2: 2 x 1 + 1 on each of 2 nodes, 2 x 3 KB / 4.
     assert [(row[4], row[7], row[9]) for row in fields(path)] == [(8, 8, 250), (4, 4, 2)]
     assert notes(path) == [
-        "processors = all cores of a job; how they lie on nodes is not written",
+        "processors = all cores of a job, without their placement on nodes",
         "requests for gpu are not written",
     ]
 
@@ -103,7 +103,7 @@ def test_hostile_header_text_cannot_become_a_job(two_jobs, tmp_path):
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"resources": ("gpu",)}, r"SWF counts cores, and the workload has none \(only gpu\)"),
+        ({"resources": ("gpu",)}, r"SWF counts cores, and the log has none \(only gpu\)"),
         ({"request": [[4], [0]]}, "SWF counts cores, and job 2 asks for none"),
     ],
 )

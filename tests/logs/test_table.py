@@ -89,7 +89,7 @@ def test_gzip_and_windows_line_ends_are_read(log):
 
 BAD_ROWS = {
     ",0,1,1,9": "field job_id = '': must not be empty",
-    "x,0,1,1,9": "field job_id = 'x': another row has this id",
+    "x,0,1,1,9": "field job_id = 'x': is the id of another row",
     "b,-1,1,1,9": "field submit = '-1': must be from 0 to",
     "b,,1,1,9": "field submit = '': must not be empty",
     "b,0,-1,1,9": "field runtime = '-1': must be from 0 to",
@@ -103,7 +103,7 @@ BAD_ROWS = {
     "b,0,1,1,9,": "the header has 5 columns, here are 6",
     '"b"x,0,1,1,9': "is not a row of CSV: ',' expected after '\"'",
     "b\rc,0,1,1,9": "is not a row of CSV: a carriage return needs quotes",
-    "b\0,0,1,1,9": "holds a NUL byte (byte 2); a text line is expected",
+    "b\0,0,1,1,9": "holds a NUL byte (byte 2), must be text",
 }
 
 
@@ -169,7 +169,7 @@ BAD_CELLS = {
     ("request.core", "-1"): "must be from 0 to",
     ("per_node.gpu", "99999999999999999"): "must be from 0 to",
     ("request.mem", str(MAX_AMOUNT)): "times the request must be at most",
-    ("dependency", "nobody"): "no job has this id",
+    ("dependency", "nobody"): "is the id of no job",
     ("deadline", "-2000000000000"): "must be from -",
 }
 
@@ -196,15 +196,15 @@ def test_more_nodes_at_least_than_at_most_is_an_error(log):
 
 BAD_HEADERS = {
     "job_id,submit,runtime,units": "field requested_time: a table of jobs needs this column",
-    "job_id,submit,runtime,requested_time": "needs either this column or cores",
-    f"{HEADER},cores": "field units: a table of jobs needs either this column or cores, not both",
+    "job_id,submit,runtime,requested_time": "needs to be the only one of cores",
+    f"{HEADER},cores": "field units: needs to be the only one of cores and this column",
     "job_id,submit,runtime,cores,requested_time,request.core": "each unit has one core",
-    f"{HEADER},usr": "field usr: a table of jobs has no such column. Did you mean 'user'?",
-    f"{HEADER},request.": "field request.: a table of jobs has no such column",
-    f"{HEADER},zzz": "field zzz: a table of jobs has no such column",
-    f"{HEADER},": "field '': a table of jobs has no such column",
+    f"{HEADER},usr": "field usr: unknown column in a table of jobs. Did you mean 'user'?",
+    f"{HEADER},request.": "field request.: unknown column in a table of jobs",
+    f"{HEADER},zzz": "field zzz: unknown column in a table of jobs",
+    f"{HEADER},": "field '': unknown column in a table of jobs",
     f'{HEADER},"a\nb"': r"a column has the name 'a\nb', which is not text",
-    f"{HEADER},user,user": "field user: the header has this column twice",
+    f"{HEADER},user,user": "field user: is in the header twice",
     "job,submit,run,reqtime,nodes,cores_per_node,gpu_per_node": "Did you mean 'gpus_per_node'?",
     "job,submit,run,nodes,cores_per_node": "field reqtime: a table of chunk requests needs this",
     "job,submit,run,reqtime,nodes": "field cores_per_node: a table of chunk requests needs this",
@@ -308,8 +308,8 @@ def test_parquet_strings_may_be_categories_or_numbers(tmp_path):
         ("submit", pa.array([2**64 - 1, 0], pa.uint64()), "is not a whole number (row 1)"),
         ("submit", pa.array([0, 1], pa.timestamp("s")), "field submit: has type timestamp["),
         ("user", [["a"], ["b"]], "field user: has type list<"),
-        ("user", ["a", "b\0"], r"field user = 'b\x00': holds a NUL character; text is expected"),
-        ("job_id", ["a\0", "b"], r"field job_id = 'a\x00': holds a NUL character"),
+        ("user", ["a", "b\0"], r"field user = 'b\x00': contains a NUL character, must be text"),
+        ("job_id", ["a\0", "b"], r"field job_id = 'a\x00': contains a NUL character"),
     ],
 )
 def test_parquet_cells_that_cannot_be_true_are_named(tmp_path, column, values, message):
@@ -546,7 +546,7 @@ EXT_HEADER = "job,submit,run,reqtime,nodes,cores_per_node,gpus_per_node,constrai
         ("2,0,5,9,1,0,0,", "field cores_per_node = '0': must be from 1"),
         ("2,0,5,9,1,1,-1,", "field gpus_per_node = '-1': must be from 0"),
         ("2,-5,5,9,1,1,1,", "field submit = '-5': must be from 0"),
-        ("1,0,5,9,1,1,1,", "field job = '1': another row has this id"),
+        ("1,0,5,9,1,1,1,", "field job = '1': is the id of another row"),
         ("2,0,5,9,100,9007199254740992,1,", "field nodes = 100: times the request"),
     ],
 )

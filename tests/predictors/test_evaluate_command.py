@@ -75,7 +75,7 @@ def test_short_jobs_can_be_left_out(files, cpsched):
     _, out, _ = cpsched(*EVALUATE, "--min-runtime", "1", "--json")
     assert [item["overall"]["jobs"] for item in json.loads(out)["predictors"]] == [4] * 4
     code, _, err = cpsched(*EVALUATE, "--min-runtime", "41")
-    assert (code, err) == (2, "cpsched: --min-runtime: no job ran for 41 seconds or more\n")
+    assert (code, err) == (2, "error: --min-runtime: the longest job is shorter than 41 seconds\n")
 
 
 @pytest.mark.parametrize("name", ["all.csv", "all.csv.gz", "all.parquet"])
@@ -105,10 +105,10 @@ def test_starts_can_be_simulated(files, cpsched):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("-p", "oracle"), "no predictor is called 'oracle'"),
-        (("-p", "last:days=3"), "'last' takes: count, limit"),
-        (("-d", "fifo"), "--dispatcher: needs a --system to simulate on"),
-        (("--system", "four.toml", "-d", "lifo"), "no dispatcher is called 'lifo'"),
+        (("-p", "oracle"), "unknown predictor 'oracle'"),
+        (("-p", "last:days=3"), "last has no option 'days'. Options: count, limit"),
+        (("-d", "fifo"), "--dispatcher: needs a system to simulate on. Add --system."),
+        (("--system", "four.toml", "-d", "lifo"), "unknown dispatcher 'lifo'"),
         (("--out", "all.xls"), "must end in .csv, .csv.gz, .parquet"),
         (("--out", "nowhere/all.csv"), "its folder does not exist"),
         (("--out", "log.swf"), "must end in"),

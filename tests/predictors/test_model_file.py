@@ -178,8 +178,8 @@ def refuse(path, message, predictor="gbm-log"):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (header(format=2), "model of format 2, this cpsched reads 3; train it again"),
-        (header(format=4), "model of format 4, this cpsched reads 3; train it again"),
+        (header(format=2), "model of format 2, this cpsched reads 3. Train it again."),
+        (header(format=4), "model of format 4, this cpsched reads 3. Train it again."),
         (header(kind="other"), "not a model of cpsched but 'other'"),
         (header(predictor="other"), "a model of 'other', not of 'gbm-log'"),
         (header(features=["age"]), "trained on other features"),

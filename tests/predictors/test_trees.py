@@ -123,7 +123,7 @@ def flipped(state):
             lambda state: changed(
                 state, json.dumps(json.dumps(sklearn.__version__)), json.dumps('"1.2.3"')
             ),
-            rf"of scikit-learn 1\.2\.3, this is {sklearn.__version__}; train it again",
+            rf"of scikit-learn 1\.2\.3, this is {sklearn.__version__}. Train it again.",
         ),
         (lambda _: bytes_of([1]), "something else than trees"),
         (lambda _: bytes_of({"a": 1}), "something else than trees"),

@@ -221,7 +221,7 @@ def test_bytecode_and_built_modules_are_unknown(folder):
     guarded = "try:\n    import @helper\nexcept ImportError:\n    pass"
     folder.write("mine", PRIORITY.format(imports=folder.text(guarded)))
     folder.fresh()
-    assert "is built, without a source that is run" in of(spec).unknown[0]
+    assert "is a built library without source" in of(spec).unknown[0]
 
 
 def test_a_module_without_a_file_is_unknown(folder):

@@ -104,7 +104,7 @@ def test_a_job_alone_on_its_nodes_uses_what_it_can():
 def test_what_is_held_must_be_within_the_range(held):
     """1 to 3 GPUs: neither 0 nor 4 on a node of 4."""
     system = machine((4, 4), resources=KINDS)
-    with pytest.raises(DispatchError, match=f"job 0 is given {held} gpu on node n0, which is not"):
+    with pytest.raises(DispatchError, match=f"job 0 is given {held} gpu on node n0, which differs"):
         run(ranged((0, 1, 10)), system, Takes([held]))
 
 
@@ -171,17 +171,19 @@ def test_the_extremes_of_the_factor_are_finite(sigma):
 
 def test_a_range_from_zero_is_refused():
     workload = ranged((0, 1, 10), low=0, high=2)
-    with pytest.raises(ConfigError, match="job 0 takes 0 to 2 gpu a node: its runtime on 0 says"):
+    with pytest.raises(
+        ConfigError, match="job 0 takes 0 to 2 gpu a node, and its runtime on 0 does not"
+    ):
         run(workload, machine((4, 3), resources=KINDS), "fifo", runtime_model="gpu-scaling")
 
 
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("gpu", "no runtime model is called 'gpu'; there are: amdahl, gpu-scaling"),
+        ("gpu", "unknown runtime model 'gpu'. All names: cpsched list runtime_models"),
         ("gpu-scaling:sigma=-1", r"^gpu-scaling.*sigma: -1\.0 is not between 0 and 10"),
-        ("gpu-scaling:mu=1", "mu: no such option; 'gpu-scaling' takes: sigma"),
-        ("recorded:x=1", "x: no such option; 'recorded' takes: none"),
+        ("gpu-scaling:mu=1", "gpu-scaling has no option 'mu'. Options: sigma"),
+        ("recorded:x=1", "recorded has no option 'x'. Options: none"),
         ("locality:alpha=1", r"^locality.*alpha: 1\.0 is not between 0 and 1, 1 excluded"),
         ("locality:beta=1.5", r"^locality.*beta: 1\.5 is not between 0 and 1"),
         ("locality:log=both", "^locality.*log is 'both', must be contiguous or scattered"),
@@ -215,7 +217,7 @@ def test_the_command_line_records_and_verifies_it(cpsched, tmp_path):
     assert "the log says 100 s" in text
     code, _, err = cpsched(*line, "--runtime-model", "gpus")
     assert code == 2
-    assert "no runtime model is called 'gpus'" in err
+    assert "unknown runtime model 'gpus'" in err
 
 
 def test_each_consumer_of_a_seed_has_a_stream_of_its_own():

@@ -196,7 +196,7 @@ def test_reservations_of_scontrol(tmp_path):
         ("NodeName=a CPUs=many\n", r"conf:1: CPUs: 'many' is not a whole number"),
         ("NodeName=a Gres=nvme:1,4:gpu\n", r"conf:1: Gres: .*'4:gpu', which is not of the"),
         ("NodeName=a1\nPartitionName=p Nodes=a[1-2]\n", r"conf:2: Nodes: 'a\[1-2\]' has 'a2', which is not a node; the nodes are a1$"),
-        ("PartitionName=p Nodes=ALL\n", r"has no nodes; give scontrol show node"),
+        ("PartitionName=p Nodes=ALL\n", r"has no nodes. Give scontrol show node"),
         ("NodeName=a\nNodeName=a[]\n", r"slurm\.conf:2: NodeName: 'a\[\]' has ''"),
         ("NodeName=a\nNodeName=b,a\n", r"slurm\.conf:2: NodeName: 'b,a' has 'a', which another"),
         ("NodeName=a CPUs=2 CoreSpecCount=2\n", r"slurm\.conf:1: NodeName: 'a' has 2 CPUs, of which"),
@@ -325,10 +325,10 @@ def test_words_of_lists_are_read_as_slurm_reads_them(tmp_path):
     assert policy["PriorityFlags"] == {"NO_FAIR_TREE", "INCR_ONLY"}
     assert policy["AccountingStorageEnforce"] == {"limits"}
     assert [note.partition(":")[0] for note in imported.notes] == [
-        "SchedulerParameters assoc_limit_stop=no is on",
+        "SchedulerParameters assoc_limit_stop=no is on, as Slurm looks for the word alone",
         "SchedulerParameters bf_interval=45s is 45",
-        "SchedulerParameters bf_window=99999 is out of bounds",
-        "SchedulerParameters bf_max_job_array_resv=5000 is out of bounds",
+        "SchedulerParameters bf_window=99999 is out of bounds, so Slurm keeps its default, 1440",
+        "SchedulerParameters bf_max_job_array_resv=5000 is out of bounds, so Slurm keeps its default, 20",
     ]
     assert [gap.name for gap in imported.gaps] == [
         "PreemptParameters=reorder_count=3",
@@ -383,8 +383,8 @@ def test_files_that_are_not_read_are_reported(tmp_path):
     assert imported.notes == ["gres.conf is ignored (Gres= of slurm.conf counts)"]
     assert [(gap.name, gap.instead) for gap in imported.gaps] == [
         ("Topology=default:b1, default:b2 of 4 nodes", "no topology of its own"),
-        ("resources.yaml", "no hierarchical resources: the file is not read"),
-        ("topology.yaml", "no topology: the file is not read"),
+        ("resources.yaml", "no hierarchical resources (the file is ignored)"),
+        ("topology.yaml", "no topology (the file is ignored)"),
     ]
     files = Files(conf=tmp_path / "slurm.conf", topology=tmp_path / "topology.yaml")
     with pytest.raises(ConfigError, match="topology.yaml is ignored. Give the same"):

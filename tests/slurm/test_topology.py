@@ -87,18 +87,18 @@ BAD_CONF = {
     "SwitchName=b Switches=c\nSwitchName=c Switches=b": ":1: b: is below itself",
     "SwitchName=b Switches=b": ":1: b: is below itself",
     "SwitchName=a Nodes=n[01-08]\n\nSwitchName=b Switches=a,x":
-        ":3: b: has a switch 'x', which the file does not describe",
+        ":3: b: has a switch 'x', which the file lacks",
     "SwitchName=a Nodes=n[01-08]\nSwitchName=b Switches=a\nSwitchName=c Switches=a":
         ":3: c: has a switch 'a', which is below 'b' too",
     "SwitchName=a Nodes=n[01-08]\nSwitchName=a Nodes=n01":
-        ":2: a: is in the file already, on line 1",
+        ":2: a: is on line 1 as well",
     "SwitchName=a Nodes=n[01-08] Switches=b": ":1: SwitchName: 'a' needs either Nodes or Switches",
     "SwitchName=a": ":1: SwitchName: 'a' needs either Nodes or Switches",
     "SwitchName= Nodes=n01": ":1: SwitchName: 'Nodes=n01' needs either",
     "SwitchName=a Nodes=n[01-08": ":1: Nodes: 'n[01-08' is not a list of hosts such as",
     "SwitchName=a Nodes=n[8-1]": ":1: Nodes: 'n[8-1]' has '8-1' in brackets, which must be",
     "SwitchName=a Nodes=n[1-999999999]": ":1: Nodes: 'n[1-999999999]' has more than 1000000 names",
-    "SwitchName=a Node=n01": r":1: Node: there is no such key; .*Did you mean 'Nodes'\?",
+    "SwitchName=a Node=n01": r":1: Node: unknown key.*Did you mean 'Nodes'\?",
     "SwitchName=a and more": ":1: 'and more' is not of the form Name=value",
     "Nodes=n01": ":1: Nodes: needs a SwitchName or a BlockName",
     "SwitchName=a Nodes=n[01-08]\nBlockName=b Nodes=n01":
@@ -131,7 +131,7 @@ WARNED = {
     "BlockName=a Nodes=n[05-08]\nBlockName=b Nodes=n[01-02]": (
         "56781234", ((4, 2, 1, 1),), False, [],
     ),
-    "SwitchName=a Nodes=n[01-09]": ("12345678", ((8,),), False, ["the system has no node n09"]),
+    "SwitchName=a Nodes=n[01-09]": ("12345678", ((8,),), False, ["unknown node n09"]),
     "SwitchName=a Nodes=n[01-08]\nSwitchName=b Nodes=n08\nSwitchName=c Switches=a,b": (
         "12345678", ((8,),), False, [r"first of several switches or blocks: n08 \(also in a\)"],
     ),
@@ -204,7 +204,7 @@ def test_no_job_has_nodes_of_two_trees(tmp_path, dispatcher):
 
 def test_a_file_that_is_not_there(tmp_path):
     (path := tmp_path / "m.toml").write_text(SYSTEM.replace("FILE", "none.conf"))
-    with pytest.raises(ConfigError, match=r"none\.conf: cannot be read: No such file"):
+    with pytest.raises(ConfigError, match=r"none\.conf: no such file"):
         systems.load(path)
 
 

@@ -54,7 +54,7 @@ def test_all_dispatchers_that_name_none_get_the_allocator_of_the_study(read):
 
 
 def test_an_unknown_allocator_is_one_line(read):
-    with pytest.raises(ConfigError, match=r"allocator: no allocator is called 'best'.*best-fit"):
+    with pytest.raises(ConfigError, match=r"allocator: unknown allocator 'best'.*best-fit"):
         read(TOP.format(dispatchers='["easy"]', allocator="best"))
 
 

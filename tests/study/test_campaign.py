@@ -152,7 +152,7 @@ def test_a_folder_that_is_something_else_is_left_alone(place, study):
     """Only an empty folder, or a study."""
     (place / "full").mkdir()
     (place / "full" / "mine").write_text("x")
-    with pytest.raises(RunError, match="is not empty and holds no study"):
+    with pytest.raises(RunError, match="is not empty and is not a study folder"):
         carry_out(study, place / "full")
     with pytest.raises(RunError, match="is a file"):
         carry_out(study, place / "log.swf")
@@ -220,7 +220,7 @@ def test_no_link_is_followed(place, study, name, described):
     (place / "out").mkdir(exist_ok=True)
     (place / "precious" / "folder").mkdir(parents=True)
     (place / "out" / name).symlink_to(place / "precious")
-    with pytest.raises(RunError, match="is a link" if described else "holds no study"):
+    with pytest.raises(RunError, match="is a link" if described else "is not a study folder"):
         carry_out(study, place / "out")
     assert [path.name for path in (place / "precious").iterdir()] == ["folder"]
 
@@ -257,7 +257,7 @@ def test_somebody_s_folder_with_names_like_ours_is_left_alone(place, study, name
     path = place / "paper" / name
     path.parent.mkdir(parents=True)
     path.write_text('{"my": "marathon"}')
-    with pytest.raises(RunError, match="is not empty and holds no study"):
+    with pytest.raises(RunError, match="is not empty and is not a study folder"):
         carry_out(study, place / "paper")
     assert path.read_text() == '{"my": "marathon"}'
     assert {p.name for p in (place / "paper").iterdir()} == {name.partition("/")[0]}

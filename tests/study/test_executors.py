@@ -149,7 +149,7 @@ def test_a_signal_is_one_line_and_the_next_command_continues(start, run, tmp_pat
     os.killpg(process.pid, sign)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, "")
-    assert err == "cpsched: interrupted; nothing half-written is left behind\n"
+    assert err == "error: interrupted; completed runs are kept\n"
     until(lambda: not workers_of(tmp_path))
     assert not any((there / ".work").iterdir())
     assert not (there / "failed").exists()
@@ -222,7 +222,7 @@ def test_a_scheduler_that_is_lost_is_one_line(start, tmp_path, cluster):
     os.killpg(cluster.pid, signal.SIGKILL)
     out, err = process.communicate(timeout=120)
     assert (process.returncode, out, err.count("\n")) == (2, "", 1)
-    assert err.startswith("cpsched: Dask's scheduler is lost, or has cancelled runs; ")
+    assert err.startswith("error: Dask's scheduler is lost, or has cancelled runs; ")
 
 
 def test_a_scheduler_that_is_not_there_is_one_line(run, monkeypatch):
@@ -230,7 +230,7 @@ def test_a_scheduler_that_is_not_there_is_one_line(run, monkeypatch):
     monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", "1s")
     code, out, err = run(*EASY, "--out", "there", "--executor", "dask")
     assert (code, out, err.count("\n")) == (2, "", 1)
-    assert err.startswith("cpsched: --executor: Dask's scheduler is not reached: Timed out trying")
+    assert err.startswith("error: --executor: Dask's scheduler is not reached: Timed out trying")
 
 
 def test_a_worker_without_cpsched_fails_the_run():
@@ -259,12 +259,12 @@ def test_dask_that_is_not_installed_is_named(monkeypatch):
 @pytest.mark.parametrize(
     ("executor", "message"),
     [
-        ("daks", "no executor is called 'daks'. Did you mean 'dask'?"),
-        ("threading", "no executor is called 'threading'; there are: dask, loky, slurm-arrays"),
+        ("daks", "unknown executor 'daks'. Did you mean 'dask'?"),
+        ("threading", "unknown executor 'threading'; there are: dask, loky, slurm-arrays"),
         ("dask:workers=2", "dask:workers=2: --executor: it takes no options"),
         ("slurm-arrays:mem=0", "mem is 0, must be 1 or more"),
         ("slurm-arrays:time=soon", "time"),
-        ("slurm-arrays:nodes=2", "nodes: no such option"),
+        ("slurm-arrays:nodes=2", "slurm-arrays has no option 'nodes'"),
     ],
 )
 def test_bad_input_is_one_line(place, cpsched, executor, message):

@@ -323,7 +323,7 @@ def test_a_damaged_description_is_named(made):
     file.write_text(json.dumps(about))
     with pytest.raises(RunError, match="is damaged"):
         load_results(made)
-    with pytest.raises(RunError, match="is not a run and holds none"):
+    with pytest.raises(RunError, match="is not a folder of runs"):
         load_results(made / "tables")
 
 

@@ -136,7 +136,7 @@ def test_what_a_killed_run_left_does_not_disturb(simulated, tmp_path):
     for name in (".partial-1-r", "r.partial", "r.old"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "jobs.parquet").write_text("half")
-    with pytest.raises(RunError, match="is not a run and holds none"):
+    with pytest.raises(RunError, match="is not a folder of runs"):
         find_runs(tmp_path)
     save_run(simulated, tmp_path / "r")
     save_run(simulated, tmp_path / "r", overwrite=True)

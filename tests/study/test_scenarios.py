@@ -331,10 +331,10 @@ def test_values_of_a_policy_are_changed():
     ("edit", "message"),
     [
         ("qoss.normal.MaxJobsPU=1", "'qoss' must be one of.*mean 'qos'"),
-        ("qos.norml.MaxJobsPU=1", "no qos 'norml'.*mean 'normal'"),
-        ("qos.normal.MaxJobPU=1", "no such key.*mean 'MaxJobsPU'"),
+        ("qos.norml.MaxJobsPU=1", "unknown qos 'norml'.*mean 'normal'"),
+        ("qos.normal.MaxJobPU=1", "unknown key.*mean 'MaxJobsPU'"),
         ("qos.normal.MaxJobsPU=few", "is not a whole number"),
-        ("account.ann.Share=1", "no account 'ann'"),
+        ("account.ann.Share=1", "unknown account 'ann'"),
         ("qos.MaxJobsPU=1", "must be qos.NAME.KEY=VALUE"),
     ],
 )
@@ -350,8 +350,11 @@ def test_values_that_a_policy_has_not(edit, message):
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ("PriorityWeightFairshar=0", "no such option. Did you mean 'PriorityWeightFairshare'?"),
-        ("nothing=1", "no such option; 'slurm' takes 6"),
+        (
+            "PriorityWeightFairshar=0",
+            "slurm:PriorityWeightFairshar=0: slurm has no option 'PriorityWeightFairshar'. Did you mean 'PriorityWeightFairshare'?",
+        ),
+        ("nothing=1", "slurm:nothing=1: slurm has no option 'nothing'. Options: 6"),
         ("bf_window=abc", "'abc' is not a whole number"),
     ],
 )
@@ -365,5 +368,5 @@ def test_options_that_slurm_does_not_have(folder, setting, message):
 
 def test_an_outage_of_nodes_that_are_not_there_is_refused_before_anything_runs(folder):
     wrong = scenario("outage nodes=node99,start=86400,end=172800")
-    with pytest.raises(ConfigError, match="the system has no node 'node99'"):
+    with pytest.raises(ConfigError, match="unknown node 'node99'"):
         what_if(study(folder), [wrong], folder / "out")

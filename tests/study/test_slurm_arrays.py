@@ -92,9 +92,9 @@ def test_a_killed_task_of_an_array_runs_when_the_command_is_repeated(
     code, out, err = study(*fatal, *ARRAYS)
     assert code == 1
     assert out.startswith("3 runs: 2 made, 0 already done, 1 failed\n")
-    assert err.startswith("cpsched: log-kth-sp2-fatal-once-requested-s0-")
+    assert err.startswith("error: log-kth-sp2-fatal-once-requested-s0-")
     assert err.count("\n") == 1
-    assert study(*fatal, *ARRAYS)[1].startswith("3 runs: 1 made, 2 already done, 0 failed\n")
+    assert study(*fatal, *ARRAYS)[1].startswith("3 runs: 1 simulated, 2 reused, 0 failed\n")
     assert study(*fatal, "--out", "here")[0] == 0
     assert run_files(tmp_path / "there") == run_files(tmp_path / "here")
 
@@ -116,7 +116,7 @@ def test_without_slurm_it_says_so(study, monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     code, _, err = study("--out", "out", "--executor", "slurm-arrays")
     assert code == 2
-    assert err.startswith("cpsched: --executor: ")
+    assert err.startswith("error: --executor: ")
 
 
 def test_a_job_that_left_the_queue_without_a_result_has_failed(tmp_path, monkeypatch):

@@ -248,9 +248,9 @@ def test_a_part_of_all_workloads(study):
     [
         ("dispatchers = [", "is not valid TOML"),
         ('dispatchers = ["fifo"]', "workloads: there are no workloads"),
-        (LOG, "dispatchers: is missing; it must be a list such as"),
-        (TOP + LOG + "frist = 3", r"workloads\[1\].frist: there is no such key.* Did you mean 'first'"),
-        (TOP + 'repeet = 3\n' + LOG, "repeet: there is no such key; .*Did you mean 'repeat'"),
+        (LOG, "dispatchers: is missing. It must be a list such as"),
+        (TOP + LOG + "frist = 3", r"workloads\[1\].frist: unknown key.* Did you mean 'first'"),
+        (TOP + 'repeet = 3\n' + LOG, "repeet: unknown key.*Did you mean 'repeat'"),
         (TOP + "seeds = 3\n" + LOG, ":3: seeds: the key 'seeds' was removed: use repeat"),
         (TOP + LOG + 'format = "swf"', r":5: workloads\[1\].format: .* use input_format"),
         (TOP + "[run]\ncorrection = 'double'\n" + LOG, ":4: run.correction: .* use estimate_correction"),
@@ -259,10 +259,10 @@ def test_a_part_of_all_workloads(study):
         (TOP + "repeat = [1, 1]\n" + LOG, "repeat: 1 is listed twice"),
         (TOP + "jitter = 5\n" + LOG, "jitter: is 5, but one repetition moves no job"),
         ('dispatchers = ["fifo"]\n' + LOG, r"workloads\[1\].systems: there is no system"),
-        (TOP.replace("easy", "esay") + LOG, "dispatchers: no dispatcher is called 'esay'. Did you mean 'easy'"),
-        (TOP.replace("easy", "easy:x=1") + LOG, "dispatchers: easy:x=1: x: no such option"),
+        (TOP.replace("easy", "esay") + LOG, "dispatchers: unknown dispatcher 'esay'. Did you mean 'easy'"),
+        (TOP.replace("easy", "easy:x=1") + LOG, "dispatchers: easy:x=1: easy has no option 'x'"),
         (TOP.replace("easy", "fifo") + LOG, "dispatchers: two are called 'fifo'"),
-        ('systems = ["x"]\ndispatchers = ["fifo"]\n' + LOG, "systems: no system is called 'x'"),
+        ('systems = ["x"]\ndispatchers = ["fifo"]\n' + LOG, "systems: unknown system 'x'"),
         (TOP + LOG.replace("log", "lag"), r"workloads\[1\].file: there is no file .*lag.swf"),
         (TOP + LOG.replace("log", "x" * 300), r"workloads\[1\].file: File name too long: /.*x.swf"),
         (TOP + LOG + LOG, "workloads: two are called 'log'; a study file gives each a name"),
@@ -284,14 +284,14 @@ def test_a_part_of_all_workloads(study):
             r"workloads\[1\].to: the part of the log ends at 2011-01-01T23:00:00-01:00, must be after",
         ),
         (TOP + LOG + 'predictors = ["W"]', r"predictors: 'W' is not one of: requested"),
-        (TOP + '[[workloads]]\ngenerator = "x"', "generator: no generator is called 'x'; there are: esp, esp-nodes, eurora, heterogeneous"),
+        (TOP + '[[workloads]]\ngenerator = "x"', "generator: unknown generator 'x'. All names: cpsched list generators"),
         (TOP + LOG + "options = {}", r"workloads\[1\].options: does not apply to a workload of a file"),
         (TOP + ESP + 'input_format = "swf"', r"workloads\[1\].input_format: does not apply to a workload of a g"),
         (TOP + LOG + "seeded = true", r"workloads\[1\].seeded: does not apply to a workload of a file"),
         (TOP + ESP + "options = { seed = 1 }", "seeded: is true, and 'esp' has its own seed in options"),
         (TOP + LOG + 'dispatchers = ["x"]', r"workloads\[1\].dispatchers: 'x' is not one of: fifo, easy"),
-        (TOP + '[run]\nruntime_model = "gpu"\n' + LOG, "run.runtime_model: no runtime model is called 'gpu'"),
-        (TOP + 'runtime_models = ["gpu"]\n' + LOG, "runtime_models: no runtime model is called 'gpu'"),
+        (TOP + '[run]\nruntime_model = "gpu"\n' + LOG, "run.runtime_model: unknown runtime model 'gpu'"),
+        (TOP + 'runtime_models = ["gpu"]\n' + LOG, "runtime_models: unknown runtime model 'gpu'"),
         (TOP + MODELS + LOG + 'runtime_models = ["0.3"]\n', "runtime_models: '0.3' is not one of: 0.1, 0.2"),
         (TOP + MODELS + '[run]\nruntime_model = "recorded"\n' + LOG, "run.runtime_model: is given together with runtime_models"),
         (TOP + SHARES + '[run]\nrestarts = "none"\n' + LOG, "run.restarts: is given together with restarts at the top; give only"),
@@ -301,13 +301,13 @@ def test_a_part_of_all_workloads(study):
         (TOP + MODELS + LOG + f'name = "{"n" * 78}"\n', "cannot be used in a table"),
         (
             TOP + '[[workloads]]\ngenerator = "eurora"\noptions = { job = 1 }',
-            r"workloads\[1\].options.job: there is no such key; .*Did you mean 'jobs'",
+            r"workloads\[1\].options.job: unknown key.*Did you mean 'jobs'",
         ),
         (
             TOP + '[[workloads]]\ngenerator = "eurora"\noptions = { jobs = 1 }',
             r"workloads\[1\].options: jobs: 1 is not between 1000",
         ),
-        (TOP + '[run]\nrestarts = "part=0.5"\n' + LOG, "run.restarts.part: there is no such key; the keys here are: checkpoint, cost"),
+        (TOP + '[run]\nrestarts = "part=0.5"\n' + LOG, "run.restarts.part: unknown key. Keys here: checkpoint, cost"),
         (TOP + '[run]\noutages = "table:file=down.csv"\n' + LOG, "run.outages: .*down.csv: is not a file"),
         (TOP + '[run]\noutages = "random:repair=0"\n' + LOG, "run.outages: .*repair"),
         (TOP + '[run]\noverrun = "stop"\n' + LOG, "run.overrun: is 'stop', must be one of: kill"),
@@ -338,7 +338,7 @@ def test_a_study_that_is_not_there(tmp_path):
     """Names are looked up among the shipped studies, paths are read."""
     with pytest.raises(UnknownNameError, match="Did you mean 'remediani'"):
         load_study("remediany")
-    with pytest.raises(ConfigError, match="cannot be read: No such file"):
+    with pytest.raises(ConfigError, match="no such file"):
         load_study(tmp_path / "none.toml")
     (tmp_path / "bad.toml").write_bytes(b"\xff")
     with pytest.raises(ConfigError, match="is not UTF-8 text"):

@@ -525,7 +525,7 @@ def _command(words):
     usage = "Usage:" in shown.getvalue() or any(
         line.startswith(("Usage:", "Error:")) for line in lines
     )
-    if code and not usage and sum(line.startswith("cpsched:") for line in lines) != 1:
+    if code and not usage and sum(line.startswith("error:") for line in lines) != 1:
         raise AssertionError(f"{words} gave exit code {code} and not one line of error: {lines}")
     return code
 

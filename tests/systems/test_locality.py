@@ -37,19 +37,19 @@ TREE = ("switches = [[4, 6, 10, 10], [10, 20]]", [1] * 30)
 REASONS = [
     # Slurm's known answer: 12 + 12 + 12.
     (BLOCKS, whole(36, segment=12), None),
-    (BLOCKS, whole(48, segment=12), "its 48 units do not fit in segments of 12 nodes, each in one"),
+    (BLOCKS, whole(48, segment=12), "its 48 tasks do not fit in segments of 12 nodes, each in one"),
     (BLOCKS, whole(36, segment=18), "asks for segments of 18 nodes, no block has more than 17"),
     (BLOCKS, whole(30, segment=12), "asks for segments of 12 nodes, which 30 to 30 nodes are not"),
     (TREE, whole(10, max_switches=1), None),
-    (TREE, whole(11, max_switches=1), "its 11 units do not fit in at most 1 leaf switch"),
+    (TREE, whole(11, max_switches=1), "its 11 tasks do not fit in at most 1 leaf switch"),
     (TREE, whole(20, max_switches=2), None),
-    (TREE, whole(21, max_switches=2), "its 21 units do not fit in at most 2 leaf switch"),
+    (TREE, whole(21, max_switches=2), "its 21 tasks do not fit in at most 2 leaf switch"),
     # What passes is outwaited.
     (TREE, whole(21, max_switches=2, switch_wait=60), None),
     # Six switches end at 4, 10, 20: a run under two of them begins in the third.
     (TREE, whole(16, max_switches=2, contiguous=True), None),
     (TREE, whole(20, segment=5, contiguous=True), None),
-    (TREE, whole(28, segment=4, contiguous=True), "its 28 units do not fit in segments of 4 nodes"),
+    (TREE, whole(28, segment=4, contiguous=True), "its 28 tasks do not fit in segments of 4 nodes"),
     (TREE, whole(20, segment=4), None),
     # Without groups the whole machine is one.
     (("", [1] * 8), whole(8, segment=4, max_switches=1), None),
@@ -59,7 +59,7 @@ REASONS = [
     # Unlike nodes: one switch holds 9 units on three nodes, the other 4 on four.
     (("switches = [[3, 4]]", [3] * 3 + [1] * 4), jobs(units=[9], max_switches=[1]), None),
     (("switches = [[3, 4]]", [3] * 3 + [1] * 4), jobs(units=[9], nodes_min=[4], max_switches=[1]),
-     "its 9 units do not fit in at most 1 leaf switch"),
+     "its 9 tasks do not fit in at most 1 leaf switch"),
 ]  # fmt: skip
 
 
@@ -73,6 +73,5 @@ def test_reason_says_what_cannot_be_met(system, workload, reason):
 def test_counted_pools_are_not_places():
     workload = jobs(units=[4], segment=[2], layout="processors")
     assert fit(workload, machine("block_size = 4", [4] * 8, "pool")).rejected == (
-        (0, "asks to lie in segments of 2 nodes, each in one machine, the system is counted pools,"
-         " not nodes"),
+        (0, "must lie in segments of 2 nodes, each in one machine, and the system has no nodes"),
     )  # fmt: skip

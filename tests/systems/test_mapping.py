@@ -91,7 +91,7 @@ def test_pool_merges_each_group_into_one_node():
     assert fitted.workload.nodes_max.tolist() == [UNBOUNDED] * 3
     # 12 + 8 processors hold 20, not 21.
     assert fitted.rejected == (
-        (2, "needs 21 units of 1 core, all 2 eligible nodes hold at most 20"),
+        (2, "needs 21 tasks of 1 core, all 2 eligible nodes hold at most 20"),
     )
 
 
@@ -128,7 +128,7 @@ def test_whole_nodes_round_up_and_share_memory_evenly():
         fitted.workload.nodes_min.tolist() == fitted.workload.nodes_max.tolist() == [1, 1, 2, 3, 4]
     )
     assert fitted.workload.units_max.tolist() == [1, 1, 2, 3, 4]
-    assert fitted.rejected == ((4, "needs 4 nodes, 3 eligible nodes can hold a unit"),)
+    assert fitted.rejected == ((4, "needs 4 nodes, 3 eligible nodes can hold a task"),)
 
 
 def test_whole_nodes_need_nodes_of_one_size():
@@ -143,8 +143,8 @@ def test_packed_counts_memory_when_it_says_how_many_nodes():
     assert fitted.workload.nodes_min.tolist() == [2, 3, 4, 1]
     assert fitted.workload.nodes_max.tolist() == [2, 3, 4, UNBOUNDED]
     assert reasons(fitted) == {
-        2: "needs 4 nodes, 3 eligible nodes can hold a unit",
-        3: "one unit needs 8001 KB mem, no eligible node has more than 8000",
+        2: "needs 4 nodes, 3 eligible nodes can hold a task",
+        3: "one task needs 8001 KB mem, no eligible node has more than 8000",
     }
 
 
@@ -183,8 +183,8 @@ def test_kind_the_system_lacks_is_a_reason():
     )
     fitted = fit(workload, machine())
     assert fitted.rejected == (
-        (1, "asks for 2 mic in each unit, the system has none"),
-        (2, "asks for 1 mic on each node, the system has none"),
+        (1, "asks for 2 mic in each task, and the system has none"),
+        (2, "asks for 1 mic on each node, and the system has none"),
     )
     assert fitted.workload.num_jobs == 4
 
@@ -192,7 +192,7 @@ def test_kind_the_system_lacks_is_a_reason():
 def test_memory_is_dropped_where_the_system_says_so():
     workload = jobs(request=[[1, 99999]], resources=("core", "mem"))
     assert reasons(fit(workload, machine())) == {
-        0: "one unit needs 99999 KB mem, no eligible node has more than 16000"
+        0: "one task needs 99999 KB mem, no eligible node has more than 16000"
     }
     ignored = fit(workload, machine('memory = "ignored"'))
     assert ignored.rejected == ()
@@ -244,7 +244,9 @@ def test_partition_may_name_the_queue():
 
 
 def test_queue_the_system_does_not_have_is_an_error():
-    with pytest.raises(ConfigError, match=r"job j1 is in queue 'x\\n'.* it has: short, long, own"):
+    with pytest.raises(
+        ConfigError, match=r"job j1 is in the unknown queue 'x\\n'.* Queues: short, long, own"
+    ):
         fit(jobs(queue=["own", "x\n"]), machine(queues=QUEUES))
 
 
@@ -262,7 +264,7 @@ def test_missing_time_is_the_queues_default_then_its_limit_then_the_systems():
 
 def test_missing_time_without_any_default_is_an_error():
     workload = jobs(queue=["long", "own", None], requested_time=[MISSING] * 3)
-    with pytest.raises(ConfigError, match=r"job j1 has no .* \(2 jobs have none\); set def"):
+    with pytest.raises(ConfigError, match=r"job j1 has no .* \(2 jobs have none\). Set def"):
         fit(workload, machine(queues=QUEUES))
 
 
@@ -371,23 +373,23 @@ def test_hostile_constraint_stays_on_one_line():
 @pytest.mark.parametrize(
     ("columns", "reason"),
     [
-        ({"units": [21]}, "needs 21 units of 1 core, all 4 eligible nodes hold at most 20"),
-        ({"units": [13], "nodes_max": [2]}, "needs 13 units of 1 core, 2 eligible nodes hold at"),
-        ({"units": [2], "nodes_min": [3]}, "2 units cannot be placed on 3 nodes"),
-        ({"units": [9], "nodes_min": [5]}, "needs 5 nodes, 4 eligible nodes can hold a unit"),
-        ({"request": [[9]]}, "one unit needs 9 core, no eligible node has more than 8"),
+        ({"units": [21]}, "needs 21 tasks of 1 core, all 4 eligible nodes hold at most 20"),
+        ({"units": [13], "nodes_max": [2]}, "needs 13 tasks of 1 core, 2 eligible nodes hold at"),
+        ({"units": [2], "nodes_min": [3]}, "2 tasks cannot be placed on 3 nodes"),
+        ({"units": [9], "nodes_min": [5]}, "needs 5 nodes, 4 eligible nodes can hold a task"),
+        ({"request": [[9]]}, "one task needs 9 core, no eligible node has more than 8"),
         (
             {"per_node": [[6]], "request": [[3]]},
-            "a node with one unit needs 9 core, no eligible node has more than 8",
+            "a node with one task needs 9 core, no eligible node has more than 8",
         ),
         # t1 t2 t3 f1: without t2, two thin nodes are not neighbours, t3 and f1 are.
         (
             {"units": [13], "contiguous": [True], "constraint": ["^t2"], "nodes_max": [3]},
-            "13 units of 1 core do not fit on 1 to 3 consecutive eligible nodes",
+            "13 tasks of 1 core do not fit on 1 to 3 consecutive eligible nodes",
         ),
         (
             {"units": [7], "split": [Split.EVEN], "nodes_min": [2], "nodes_max": [4]},
-            "7 units of 1 core do not fit on 2 to 4 eligible nodes, as many on each",
+            "7 tasks of 1 core do not fit on 2 to 4 eligible nodes, as many on each",
         ),
     ],
 )
@@ -405,7 +407,7 @@ def test_kinds_that_never_meet_on_one_node_are_a_reason():
     )
     workload = jobs(request=[[4, 50]], resources=("core", "mem"))
     assert reasons(fit(workload, system)) == {
-        0: "one unit needs 4 core + 50 KB mem together, which no eligible node has"
+        0: "one task needs 4 core + 50 KB mem together, which no eligible node has"
     }
 
 
@@ -738,7 +740,7 @@ def test_a_job_that_only_fits_at_a_smaller_size_is_rejected():
         (
             "restarts",
             "price=1",
-            "price: there is no such key; the keys here are: checkpoint, cost, share",
+            "price: unknown key. Keys here: checkpoint, cost, share",
         ),
         ("malleable", "share=nan", "share: is 'nan', must be a number from 0 to 1"),
         ("malleable", "least=2", "least: is '2', must be a number from 0"),

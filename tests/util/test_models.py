@@ -67,15 +67,15 @@ def test_a_file_becomes_a_model():
     [
         ("size = 3", 'size = "3"', "x.toml:3: inner.size: is '3', must be a whole number from 1 to "),
         ("size = 3", "size = 0", "x.toml:3: inner.size: is 0, must be a whole number from 1 to "),
-        ("size = 3", "", "x.toml:2: inner.size: is missing; it must be a whole number from 1 to"),
-        ("size = 3", "sice = 3", "x.toml:3: inner.sice: there is no such key; the keys here are:"
-         " names, size. Did you mean 'size'?"),
+        ("size = 3", "", "x.toml:2: inner.size: is missing. It must be a whole number from 1 to"),
+        ("size = 3", "sice = 3", "x.toml:3: inner.sice: unknown key. Did you mean 'size'? Keys here:"
+         " names, size."),
         ("size = 3", "size = 3\nnames = ['a', 1]", "x.toml:4: inner.names[2]: is 1, must be text in"),
         ("size = 3", "size = 3\nnames = ['a', 'a']", "x.toml:4: inner.names: 'a' is listed twice"),
         ("[inner]\nsize = 3", "inner = 3", "x.toml:2: inner: is 3, must be a table"),
         ('title = "a"', 'title = " "', "x.toml:1: title: is ' ', must be text in quotes"),
         ('title = "a"', "sizes = [[1]]", "x.toml:1: sizes: is [[1]], must be a list of whole numbers"),
-        ('title = "a"', '"a\\nb" = 1', "x.toml:1: a\\nb: there is no such key"),
+        ('title = "a"', '"a\\nb" = 1', "x.toml:1: a\\nb: unknown key"),
     ],
 )  # fmt: skip
 def test_what_is_refused_is_one_line(old, new, message):

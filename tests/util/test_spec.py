@@ -80,7 +80,7 @@ def test_options_of_an_option_follow_behind_a_dot(text):
     ],
 )
 def test_the_former_form_of_nested_options_is_refused_with_the_new_one(text):
-    written = r"(order|backfill): options .* behind a dot: write \1=wsept,\1\.aging=\d+"
+    written = r"(order|backfill): nested options .* with dots. Write \1=wsept,\1\.aging=\d+"
     with pytest.raises(ConfigError, match=written):
         Spec.parse(text)
 
@@ -112,10 +112,10 @@ def test_a_value_that_only_looks_like_a_specification_stays_as_it_is():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("easy:order", "easy:order: 'order' is not an option; write key=value"),
+        ("easy:order", "easy:order: 'order' is not an option. Write key=value."),
         (
             "easy:order.width_exponent=1",
-            "order.width_exponent: belongs to the option 'order', which is not",
+            "order.width_exponent: belongs to the option 'order', which is missing",
         ),
         (
             "easy:order=wsept,order.width_exponent=1,order.width_exponent=1",
@@ -235,11 +235,11 @@ def test_unknown_option_lists_what_there_is():
     """With the closest one named."""
     with pytest.raises(
         ConfigError,
-        match=r"easy:ordr=fifo: ordr: no such option; 'easy' takes: allocator, backfill,"
-        r" estimate, order\. Did you mean 'order'\?",
+        match=r"easy:ordr=fifo: easy has no option 'ordr'. Did you mean 'order'\? Options: allocator, backfill,"
+        r" estimate, order\.",
     ):
         build("dispatchers", "easy:ordr=fifo")
-    with pytest.raises(ConfigError, match="'requested' takes: none"):
+    with pytest.raises(ConfigError, match="requested has no option 'factor'. Options: none"):
         build("predictors", "requested:factor=2")
 
 
@@ -249,7 +249,7 @@ def test_what_is_given_is_no_option(monkeypatch):
     monkeypatch.setattr(Thing, "needs_truth", True, raising=False)
     assert build("dispatchers", "thing", truth=truth).truth is truth
     assert isinstance(build("dispatchers", "easy", truth=truth), Easy)
-    with pytest.raises(ConfigError, match="no such option; 'thing' takes: count, flag"):
+    with pytest.raises(ConfigError, match="thing has no option 'truth'. Options: count, flag"):
         build("dispatchers", "thing:truth=1", truth=truth)
 
 
@@ -309,7 +309,9 @@ def test_a_preset_is_its_long_form():
     assert display_name("dispatchers", placed) == placed
     assert canonical("dispatchers", placed) == f"easy:allocator=best-fit,{long[5:]}"
     assert str(spec_of("dispatchers", build("dispatchers", "easy-wsept"))) == long
-    with pytest.raises(ConfigError, match="order: is settled: easy-slowdown is easy:order="):
+    with pytest.raises(
+        ConfigError, match="the preset easy-slowdown fixes 'order'. Write easy:order="
+    ):
         build("dispatchers", "easy-slowdown:order=sjf")
 
 
@@ -335,7 +337,7 @@ def test_a_preset_takes_the_options_of_the_priority_that_it_sets(text, long):
 
 
 def test_a_preset_refuses_what_neither_takes():
-    with pytest.raises(ConfigError, match="aging: no such option; 'easy' takes"):
+    with pytest.raises(ConfigError, match="easy has no option 'aging'. Options"):
         build("dispatchers", "easy-slowdown:aging=7")
     with pytest.raises(
         ConfigError, match="wsept:width_exponent=x: width_exponent: 'x' is not a number"
@@ -370,7 +372,7 @@ def test_a_value_may_hold_anything(value):
 
 def test_a_class_that_lacks_a_method_is_bad_input(monkeypatch):
     monkeypatch.setattr(Thing, "__abstractmethods__", frozenset({"decide"}), raising=False)
-    with pytest.raises(ConfigError, match="thing: its class lacks the method decide"):
+    with pytest.raises(ConfigError, match="thing: its class has no method decide"):
         build("dispatchers", "thing")
 
 

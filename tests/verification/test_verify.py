@@ -183,11 +183,11 @@ def test_which_rules_are_broken(schedule, change, options, broken):
     assert rules(change(schedule), **options) == broken
 
 
-ALONG = ", must hold some all along [1, 7), in one piece after the other"
+ALONG = ", must have nodes throughout [1, 7), in one phase after the other"
 #: By rule, what is said of a schedule that is broken so.
 BROKEN = {
     Rule.OUTCOME: {
-        "job plain has outcome 9, which does not exist": job("plain", outcome=9),
+        "job plain has outcome 9, which is unknown": job("plain", outcome=9),
         "job gpu is completed, but has a start and no end": job("gpu", end=MISSING),
         "job withdrawn is cancelled, but has a start and an end": job("withdrawn", start=3),
         "job withdrawn is cancelled, but has no start and no end": job("withdrawn", end=MISSING),
@@ -237,18 +237,18 @@ BROKEN = {
         ): cut_short("after", 8, 12),
     },
     Rule.ALLOCATION: {
-        "job gpu ran, but holds no node": split_up("gpu"),
-        "job withdrawn holds nodes, but never ran": split_up("later", {}, {"job": 7, "node": 5}),
-        "job too wide holds nodes, but never ran": split_up("later", {}, {"job": 6, "node": 5}),
+        "job gpu ran, but has no node": split_up("gpu"),
+        "job withdrawn has nodes, but never ran": split_up("later", {}, {"job": 7, "node": 5}),
+        "job too wide has nodes, but never ran": split_up("later", {}, {"job": 6, "node": 5}),
     },
     Rule.COVER: {
-        f"job after holds nodes in [8, 9){ALONG.replace('1, 7', '10, 15')}": in_turn(
+        f"job after has nodes in [8, 9){ALONG.replace('1, 7', '10, 15')}": in_turn(
             cut_short("after", 8, 9), FIXED
         ),
-        f"job gpu holds nodes in [1, 8){ALONG}": segment("gpu", end=8),
-        f"job gpu holds nodes in [2, 7){ALONG}": segment("gpu", start=2),
-        f"job gpu holds nodes in [4, 7){ALONG}": split_up("gpu", {"end": 3}, {"start": 4}),
-        "job gpu changes its nodes at 3, it cannot be resized": split_up(
+        f"job gpu has nodes in [1, 8){ALONG}": segment("gpu", end=8),
+        f"job gpu has nodes in [2, 7){ALONG}": segment("gpu", start=2),
+        f"job gpu has nodes in [4, 7){ALONG}": split_up("gpu", {"end": 3}, {"start": 4}),
+        "job gpu changes its nodes at 3, but cannot be resized": split_up(
             "gpu", {"end": 3}, {"start": 3, "node": 5}
         ),
     },
@@ -258,13 +258,13 @@ BROKEN = {
         "job later is on 1 nodes from 9223372036854775807 on, nodes are within [0, 6)": segment(
             "later", node=2**63 - 1
         ),
-        "job plain holds node n0 twice": split_up(
+        "job plain has node n0 twice": split_up(
             "plain", {"units": 1, "amount": [1, 0]}, {"units": 1, "amount": [1, 0]}
         ),
     },
     Rule.UNITS: {
-        "job plain has 1 units, asks for 2": segment("plain", units=1, amount=(1, 0)),
-        "job plain has 0 units on a node, must be at least one": split_up(
+        "job plain has 1 tasks, asks for 2": segment("plain", units=1, amount=(1, 0)),
+        "job plain has 0 tasks on a node, must have at least one": split_up(
             "plain", {}, {"node": 5, "units": 0, "amount": [0, 0]}
         ),
     },
@@ -273,14 +273,14 @@ BROKEN = {
         "job even is on 2 nodes, may touch 1 to 1": column("even", nodes_min=1, nodes_max=1),
     },
     Rule.SPLIT: {
-        "job even has 3 units on one node and 1 on another": split_up(
+        "job even has 3 tasks on one node and 1 on another": split_up(
             "even",
             {"count": 1, "units": 3, "amount": [3, 0]},
             {"node": 2, "count": 1, "units": 1, "amount": [1, 0]},
         ),
     },
     Rule.CONTIGUOUS: {
-        "job even needs consecutive nodes; n5 does not follow n1": split_up(
+        "job even needs consecutive nodes, and n5 does not follow n1": split_up(
             "even", {"count": 1}, {"node": 5, "count": 1}
         ),
     },
@@ -322,14 +322,14 @@ BROKEN = {
         ): changed(outages=Outages.of([(0, 18, 20)], [10])),
     },
     Rule.CAPACITY: {
-        "job killed takes node n4 to 5 core at 3, it has 4": in_turn(
+        "job killed takes node n4 to 5 core at 3, more than its 4": in_turn(
             column("killed", units=3, units_max=3),
             segment("killed", node=4, amount=(3, 0), units=3),
         ),
-        "job after takes node n0 to 6 core at 9, it has 4": in_turn(
+        "job after takes node n0 to 6 core at 9, more than its 4": in_turn(
             column("after", dependency=-1), moved("after", 9, 14)
         ),
-        "job empty takes node n0 to 5 core at 4, it has 4": in_turn(
+        "job empty takes node n0 to 5 core at 4, more than its 4": in_turn(
             column("empty", units=5, units_max=5), segment("empty", amount=(5, 0), units=5)
         ),
     },
@@ -508,7 +508,7 @@ def test_hostile_job_names_stay_on_one_line(schedule):
     workload = schedule.workload.with_columns(job_id=names)
     broken = segment("even", units=1)(segment("plain", units=1)(schedule))
     found = verify(replace(broken, workload=workload))
-    assert found[0].message == r"job a\x1b[2J\nb has 1 units, asks for 2"
+    assert found[0].message == r"job a\x1b[2J\nb has 1 tasks, asks for 2"
     assert found[1].message.startswith("job cccc")
     assert all(len(violation.message) < 150 for violation in found)
 

@@ -3,7 +3,7 @@
 // After "man slurm.conf" and Slurm's pages on priorities, limits and scheduling. A decision takes
 // up what has happened (jobs have come, ended or been cancelled; usage is to be computed), then
 // runs the passes that are due. What is modelled, and how closely, is in
-// docs/reference/slurm-policy.md.
+// docs/background/slurm-model.md.
 //
 // Cost: what has happened since the last decision; a sort of the queue where priorities change; the
 // passes (passes.h) that are due.

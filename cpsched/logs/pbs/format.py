@@ -185,7 +185,7 @@ class _Reading:
         if before == times:
             raise NotAJobError("repeated record")
         if before is not None and before[0] != job.submit:
-            notes += ("jobs that have the number of an earlier job, and are named id#2, id#3",)
+            notes += ("jobs with the number of an earlier job (named id#2, id#3)",)
             job = job._replace(job_id=self._free(job.job_id))
         self.jobs.add(job, position)
         self.ended[job.job_id] = times
@@ -261,7 +261,7 @@ def _job(
         None,
     )
     if submit is None:
-        raise position.error("has no ctime, qtime or etime, so its submit time is unknown")
+        raise position.error("has no ctime, qtime or etime, which give the submit time")
     requested = _length(values, f"{_RESOURCES}walltime", position)
     runtime = _runtime(values, start, position)
     time_is_over = requested != MISSING and runtime >= requested
@@ -298,7 +298,7 @@ def _job(
     notes = [f"jobs that {what}" for what in request.notes]
     notes += [*(f"not modelled: {key}" for key in unread)]
     if _runs(values, position) > 1:
-        notes.append("jobs that ran more than once; the last run is read")
+        notes.append("jobs that ran more than once (the last run is read)")
     return job, tuple(notes)
 
 

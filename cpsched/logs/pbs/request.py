@@ -163,7 +163,7 @@ def request_of(
     _fill_counted(chunk, requested, allocated, notes, position)
     _fill_memory(chunk, requested, position)
     if allocated is not None and allocated.cores not in (0, chunk.total("core")):
-        notes.append("hold another number of cores by exec_host than they ask for, which counts")
+        notes.append("have other cores in exec_host than requested (the request counts)")
     chunk.constraint += [f"{key}={requested.pop(key)}" for key in _CONDITIONS if key in requested]
     if requested.get("naccesspolicy", "").lower() in _ALONE:
         alone = bool(requested.pop("naccesspolicy"))
@@ -253,7 +253,7 @@ def _got(allocated: Allocated | None, notes: list[str]) -> _Chunk:
     """Return single cores on as many nodes as the job got."""
     if allocated is None or not allocated.cores:
         raise NotAJobError("no request and no cores in exec_host")
-    notes.append("name no cores, so those of exec_host and their number of nodes are taken")
+    notes.append("request no cores (those of exec_host are taken)")
     return _Chunk(allocated.cores, {"core": 1}, nodes=allocated.nodes, loose=True)
 
 
@@ -274,7 +274,7 @@ def _chunk(key: str, term: str, position: FilePosition) -> _Chunk:
             raise position.error(f"{form}:...", key, term)
         elif equals and (kind := _kind(name, key)):
             if seen.setdefault(kind, value) != value:
-                raise position.error("is there twice with different values", f"{key} {name}", value)
+                raise position.error("is given twice with different values", f"{key} {name}", value)
             reader = kilobytes if kind == "mem" else amount
             chunk.set(kind, position.parse(reader, f"{key} {name}", value))
         elif name not in _IGNORED:
@@ -309,7 +309,9 @@ def _fill_cores(
         if total > chunk.count and total % chunk.count:
             notes.append(_uneven("core"))
     elif total not in (0, chunk.total("core")):
-        notes.append("have another number in Resource_List.ncpus than their chunks, which count")
+        notes.append(
+            "have other cores in Resource_List.ncpus than in their chunks (the chunks count)"
+        )
 
 
 def _fill_counted(
@@ -329,7 +331,8 @@ def _fill_counted(
         if kind in chunk.amounts:
             if total not in (0, chunk.total(kind)):
                 notes.append(
-                    f"have another number in Resource_List.{key} than their chunks, which count"
+                    f"have another amount in Resource_List.{key} than in their chunks (the chunks"
+                    " count)"
                 )
         elif totals.setdefault(kind, total) != total:
             raise position.error(
@@ -338,7 +341,7 @@ def _fill_counted(
     for kind, total in allocated.counted.items() if allocated is not None else ():
         if total and kind not in chunk.amounts and not totals.get(kind):
             totals[kind] = total
-            notes.append(f"got {kind}s that they do not name, which are taken as asked for")
+            notes.append(f"got {kind}s that they did not request (taken as requested)")
     for kind, total in totals.items():
         if total and not _share(chunk, kind, total, allocated.nodes if allocated else 0):
             notes.append(_uneven(kind))
@@ -369,7 +372,7 @@ def _share(chunk: _Chunk, kind: str, total: int, nodes: int) -> bool:
 
 
 def _uneven(kind: str) -> str:
-    return f"ask for a number of {kind}s that does not divide evenly, so each share is rounded up"
+    return f"request {kind}s that do not divide evenly (each share is rounded up)"
 
 
 def _fill_memory(chunk: _Chunk, requested: dict[str, str], position: FilePosition) -> None:

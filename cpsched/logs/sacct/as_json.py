@@ -96,7 +96,7 @@ def json_rows(path: Path, rejected: RejectedRows) -> Iterator[SacctRow]:
     text = _text_of(path)
     begin = _LIST.search(text)
     if begin is None:
-        raise TraceError("has no list of jobs; it must be the output of sacct --json", file=path)
+        raise TraceError("has no list of jobs. Give the output of sacct --json.", file=path)
     at, number, decoder = begin.end(), 0, json.JSONDecoder()
     while (match := _NEXT.match(text, at)) and match[1] != "]":
         position = FilePosition(path, item=f"jobs[{number}]")
@@ -109,7 +109,7 @@ def json_rows(path: Path, rejected: RejectedRows) -> Iterator[SacctRow]:
         if isinstance(job.get("time"), dict):
             yield SacctRow(_values(job), position, own, number)
         else:
-            why = "has no time, as the jobs of squeue --json; use sacct --json"
+            why = "has no times, like the jobs of squeue --json. Use sacct --json."
             rejected.add(position.error(why), own, number)
     if match is None:
         raise TraceError(f"is not JSON: it ends or breaks after {number} jobs", file=path)
@@ -124,7 +124,7 @@ def _text_of(path: Path) -> str:
             text += part
             if len(text) > limit:
                 raise TraceError(
-                    f"is more than {limit} bytes of JSON; use sacct --parsable2", file=path
+                    f"is more than {limit} bytes of JSON. Use sacct --parsable2.", file=path
                 )
     return text.decode("utf-8", "replace")
 

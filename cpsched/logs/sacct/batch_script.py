@@ -12,7 +12,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from cpsched.errors import TraceError
+from cpsched.errors import TraceError, unreadable
 from cpsched.logs.collect import JobCollector
 from cpsched.logs.rejects import RejectedRows
 from cpsched.logs.sacct.as_json import SacctRow
@@ -123,7 +123,7 @@ def _options(path: Path) -> Mapping[str, str]:
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError as error:
-        raise TraceError(f"cannot be read: {error.strerror or error}", file=path) from None
+        raise TraceError(unreadable(error), file=path) from None
     if not lines or not lines[0].startswith("#!"):
         raise TraceError("must begin with #! and an interpreter, as sbatch requires", file=path)
     options: dict[str, str] = {}

@@ -43,7 +43,7 @@ _NUMBERS = re.compile(r"[0-9]+(?:[,:][0-9]+)*")
 _MINUTES = re.compile(r"\+(?!0+(?::|,|$))[0-9]")
 _NOT_IN_LOG = "jobs that waited for jobs not in the log"
 _CONTRADICTED = "jobs that started although their dependency was not met"
-_NO_OWNER = "jobs of singleton without a user or a name, so that nobody is known to wait for"
+_NO_OWNER = "singleton jobs without a user or a name (their dependency is ignored)"
 _OK = frozenset((Status.COMPLETED, Status.UNKNOWN))
 #: An id as the workload has it: number, task, component, generation of the number, attempt.
 _ID = re.compile(r"([0-9]+)(?:_([0-9]+)|\+([0-9]+))?(?:@([0-9]+))?(?:#([0-9]+))?")
@@ -143,7 +143,7 @@ class Dependencies:
                 continue
             dependency[row], kind[row] = last[1], last[2]
             if len({other for _, other, _ in candidates}) > 1:
-                self.counts["jobs that wait for several others, here for the last to end"] += 1
+                self.counts["jobs that wait for several others (here for the last to end)"] += 1
         for row, earlier in self._attempts:
             if _holds(jobs, row, earlier, DependencyType.AFTERANY):
                 dependency[row] = earlier

@@ -160,7 +160,7 @@ class _Reading:
         self.listed += sum(map(len, ranges))
         if self.listed > _MOST_LISTED:
             raise LogTooLargeError(
-                f"lists more than {_MOST_LISTED} tasks that never started; split it",
+                f"lists more than {_MOST_LISTED} tasks that never started. Split it.",
                 file=self.path,
             )
         return [f"{number}_{task}" for tasks in ranges for task in tasks]
@@ -174,7 +174,7 @@ class _Reading:
             return []
         listed, dots, _ = match[2].partition("...")
         if dots:
-            self.jobs.exclude("tasks left out of JobID (SLURM_BITSTR_LEN)", row.job_id)
+            self.jobs.exclude("tasks missing in JobID (SLURM_BITSTR_LEN)", row.job_id)
             listed = listed.rpartition(",")[0]
         return row.position.parse(_tasks, "JobID", listed) if listed or not dots else []
 
@@ -216,9 +216,9 @@ class _Reading:
         """Count what is unusual about a job that was added, and what of it is not modelled."""
         kinds = []
         if "#" in name:
-            kinds.append("attempts of jobs that were queued again")
+            kinds.append("requeued attempts of jobs")
         elif "@" in name:
-            kinds.append("jobs whose number was another one's before")
+            kinds.append("jobs with the number of an earlier job")
         if "+" in name:
             kinds.append("components of heterogeneous jobs")
         if parsed.suspended:
@@ -291,7 +291,7 @@ class _Reading:
         submit, start, ran = (jobs.value(name, row) for name in ("submit", "start", "runtime"))
         if MISSING < job.start < start + ran:
             return False
-        jobs.exclude("preempted, and queued again", job_id, job.resources.units * ran)
+        jobs.exclude("preempted and requeued", job_id, job.resources.units * ran)
         for seconds in ((submit, start), (job.submit, job.start)):
             self.replaced.add((job_id, *seconds))
         begin = jobs.value("begin", row)

@@ -285,7 +285,7 @@ def not_modelled(name: str, value: str) -> tuple[str, str] | None:
             return None
         return f"--exclusive={value}", _EXCLUSIVE.get(form, "shares its nodes")
     if name == "requeue" and value:
-        return f"--requeue={value}", "queued again as other jobs"
+        return f"--requeue={value}", "requeued as other jobs"
     if name == "nodes" and not _NODES.fullmatch(value):
         return "--nodes with a list or steps", "the number of nodes that it got"
     if name == "dependency" and (form := form_not_modelled(value)):

@@ -249,9 +249,9 @@ def _layout(first: str, position: FilePosition) -> LineLayout:
     """Return how the columns that a header names are on a line."""
     layout = _header(first)
     if layout is None:
-        raise position.error("is not a header of sacct --parsable2, such as JobID|JobName|...")
+        raise position.error("is not a header of sacct --parsable2 such as JobID|JobName|...")
     if layout[1] == ",":
-        raise position.error("has commas between columns, as within them: use sacct --parsable2")
+        raise position.error("has commas between and within columns. Use sacct --parsable2.")
     check_header(layout[0], position)
     missing = [
         needed
@@ -261,9 +261,9 @@ def _layout(first: str, position: FilePosition) -> LineLayout:
     if missing:
         hint = did_you_mean(missing[0].lower(), layout[0]) if len(missing) == 1 else ""
         raise position.error(
-            f"the header has no column {', and no '.join(missing)};"
-            f" docs/guides/read-a-log.md has the command{hint and '.'}"
+            f"the header has no column {', and no '.join(missing)}."
             f"{hint.replace('Did you mean', 'Is it called')}"
+            " The command to export is in docs/guides/read-a-log.md."
         )
     return LineLayout(*layout)
 

@@ -165,7 +165,7 @@ class _Text:
         matches = [_ID.fullmatch(name) for name in self.jobs.job_id.tolist()]
         if all(matches):
             return [match[1] for match in matches if match]
-        self.losses["the ids of jobs, which Slurm could not have: they are numbered"] = 0
+        self.losses["the ids of jobs, which Slurm cannot have (they are numbered)"] = 0
         return [str(number) for number in range(1, len(matches) + 1)]
 
     def _words(self, name: str) -> list[str]:
@@ -178,7 +178,7 @@ class _Text:
             for text in labels.values
         ]
         changed = np.array([*map(str.__ne__, texts, labels.values), False], dtype=np.bool_)
-        self._lose(changed[labels.codes], f"texts of {name}, which are changed a little")
+        self._lose(changed[labels.codes], f"texts of {name}, which are changed slightly")
         table = [*texts, ""]
         return [table[code] for code in labels.codes.tolist()]
 
@@ -309,7 +309,7 @@ class _Text:
         """Find what reading the text will not give back."""
         jobs = self.jobs
         if jobs.epoch is None:
-            self.losses["the log does not say when it began: times count from 1970"] = 0
+            self.losses["the log has no start date (times count from 1970)"] = 0
         elif jobs.submit[0] != 0:
             self.losses["times will count from the first submit"] = 0
         if jobs.set_aside:
@@ -331,20 +331,20 @@ class _Text:
         nothing = np.zeros(len(jobs), dtype=np.int64)
         not_single_core: BoolArray = np.not_equal(unit.get("core", nothing), 1)
         memory: IntArray = unit.get("mem", nothing)
-        self._lose(not_single_core, "jobs whose units are not of one core: written as single cores")
+        self._lose(not_single_core, "jobs whose tasks have several cores (written as single cores)")
         beside: BoolArray = np.any(jobs.request[:, others] > 0, axis=1)
         self._lose(
             beside,
-            "jobs with GPUs or the like in each unit: written for nodes, if their number is known",
+            "jobs with GPUs or the like in each task (written for nodes if their number is known)",
         )
-        self._lose(node.get("core", nothing) > 0, "jobs that need cores on each node besides")
+        self._lose(node.get("core", nothing) > 0, "jobs that need further cores on each node")
         self._lose(
             (memory > 0) & (node.get("mem", nothing) > 0),
-            "jobs with memory for units and for nodes: written for nodes",
+            "jobs with memory for tasks and for nodes (written for nodes)",
         )
         self._lose(
             (jobs.recorded_start == MISSING) & self.started,
-            "jobs without a recorded start: written as started when submitted",
+            "jobs without a recorded start (written as started at submit)",
         )
 
     def _again(self) -> BoolArray:

@@ -27,7 +27,9 @@ class TableFormat:
     """Tables of jobs; see the module."""
 
     name = "table"
-    summary = "table of jobs: CSV (plain or gzip) or Parquet, cpsched's columns or *.ext.csv"
+    summary = (
+        "table of jobs: CSV (plain or gzip) or Parquet, with the columns of cpsched or *.ext.csv"
+    )
     suffixes = (".csv", ".parquet")
 
     def matches(self, path: Path, head: bytes) -> bool:  # noqa: ARG002

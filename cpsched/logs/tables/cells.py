@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from cpsched.logs.rejects import RejectedRows
     from cpsched.util.types import BoolArray, IntArray, StrArray
 
-_NUL = "holds a NUL character; text is expected"
+_NUL = "contains a NUL character, must be text"
 #: Texts that are Python's at once.
 _PIECE = 1 << 16
 _FLAGS = {"true": 1, "false": 0, "1": 1, "0": 0}
@@ -165,7 +165,7 @@ class TableCells:
         self._fail(np.append(length == 0, True)[codes], "must not be empty", column)
         as_is = bool((codes == np.arange(len(codes))).all())
         if not as_is:
-            self._fail(repeated(codes), "another row has this id", column)
+            self._fail(repeated(codes), "is the id of another row", column)
         widest = int(length.max(initial=1, where=~long[:-1]))
         ids: StrArray = np.zeros(len(texts) + 1, dtype=f"U{widest}")
         # In parts: as many Python strings would take more memory than all columns.
@@ -223,7 +223,7 @@ class TableCells:
             kind = kind.value_type
         if not (_is_string(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
             raise self._table.wrong_column(
-                column, f"has type {kind}; text or whole numbers are expected"
+                column, f"has type {kind}, must be text or whole numbers"
             )
         if not (pa.types.is_dictionary(cells.type) and _is_string(kind)):
             cells = cells.cast(pa.string()).dictionary_encode()
@@ -245,7 +245,7 @@ def check_columns(
     for name in table.columns:
         if name not in known:
             hint = did_you_mean(name, known)
-            raise table.wrong_column(name, f"{what} has no such column.{hint}")
+            raise table.wrong_column(name, f"unknown column in {what}.{hint}")
     for name in required:
         if name not in table.columns:
             raise table.wrong_column(name, f"{what} needs this column")

@@ -162,9 +162,7 @@ def _check_columns(table: LogTable) -> None:
     amounts = [name for name in table.columns if _AMOUNT_COLUMN.fullmatch(name)]
     check_columns(table, "a table of jobs", (*_KNOWN, *amounts), REQUIRED)
     if ("units" in names) == ("cores" in names):
-        raise table.wrong_column(
-            "units", "a table of jobs needs either this column or cores, not both"
-        )
+        raise table.wrong_column("units", "needs to be the only one of cores and this column")
     if "cores" in names and "request.core" in names:
         raise table.wrong_column("request.core", "each unit has one core where there are cores")
 
@@ -230,7 +228,7 @@ def _positions(cells: TableCells, ids: AnyArray) -> IntArray:
     row_of = {job_id: row for row, job_id in enumerate(ids.tolist())}
     rows = np.array([*(row_of.get(name, -1) for name in names.values), -1], dtype=np.int64)
     unknown = np.array([*(name not in row_of for name in names.values), False])
-    cells.checks.fail(unknown[names.codes], "no job has this id", "dependency", names.decode())
+    cells.checks.fail(unknown[names.codes], "is the id of no job", "dependency", names.decode())
     positions: IntArray = rows[names.codes]
     return positions
 

@@ -72,7 +72,7 @@ class Aucsched1(LineAuctioneer):
 
     name = "aucsched1"
     family = "co-allocation by auctions, Soner and Ozturan"
-    good_for = "jobs that should be on neighbouring nodes, as in its thesis"
+    good_for = "jobs that need neighbouring nodes, as in the thesis"
     table = TABLE_4_4
     fragments = False
     opens_units = True
@@ -93,7 +93,7 @@ class Aucsched2(LineAuctioneer):
 
     name = "aucsched2"
     family = "co-allocation by auctions, Soner and Ozturan"
-    good_for = "neighbouring nodes, and ranges of GPUs per node, as in its thesis"
+    good_for = "neighbouring nodes and ranges of GPUs per node, as in the thesis"
     table = TABLE_5_2
     fragments = True
 
@@ -108,7 +108,7 @@ class Aucsched3(Auctioneer):
 
     name = "aucsched3"
     family = "co-allocation by auctions, Soner and Ozturan"
-    good_for = "few and low switches of a tree, and ranges of GPUs, as in its thesis"
+    good_for = "few and low switches of a tree, and ranges of GPUs, as in the thesis"
 
     def reset(self, system: System, seed: int) -> None:
         """Prepare for a system."""

@@ -60,7 +60,7 @@ class NegotiationLog(RunObserver):
     ) -> Iterator[None]:
         """Hold the file open, which replaces another only when it is whole."""
         if _negotiation_of(dispatcher) is None:
-            raise ConfigError(f"{dispatcher.name} does not negotiate; dn-dbes does", key=self.name)
+            raise ConfigError(f"{dispatcher.name} does not negotiate. Use dn-dbes.", key=self.name)
         check_new_file(self._path, overwrite=overwrite, key=self.name)
         self._names = job_ids
         with replacing(self._path) as partial, partial.open("w", encoding="utf-8") as self._open:
@@ -147,7 +147,7 @@ def read(file: Path) -> dict[int, list[dict[str, Any]]]:
 def _complaint(line: Mapping[str, Any], *, first: bool) -> str:
     """Return what is wrong with a line of a file of negotiations, '' if nothing is."""
     if not first:
-        return "" if _is_message(line) else "is no message of a negotiation"
+        return "" if _is_message(line) else "is not a message of a negotiation"
     if line.get("format") != _FORMAT["format"]:
         return "is not the first line of a file of negotiations"
     version = line.get("version")

@@ -85,15 +85,15 @@ NODES, CORES_PER_NODE, GPUS_PER_NODE = 1024, 8, 2
 class EspOptions:
     """Options of the generator ``esp``."""
 
-    seed: int = option(1, "seed of all random choices; the same seed gives the same jobs")
+    seed: int = option(1, "seed of all random choices. The same seed gives the same jobs")
     gpus: int = option(
         GPUS_PER_NODE,
-        "GPUs on every node of a second copy of each job but Z; 0: no copies, ESP-2 as it is",
+        "GPUs on every node of a second copy of each job but Z (0: no copies, as in ESP-2)",
     )
     nodes: int = option(NODES, "nodes of the system")
     cores: int = option(CORES_PER_NODE, "cores of a node")
     size_jitter: int = option(
-        0, "largest random change of a job's cores; 4 in experiments 7 and 8 of IPSCHED"
+        0, "largest random change of a job's cores (4 in experiments 7 and 8 of IPSCHED)"
     )
     initial: int = option(INITIAL, "jobs submitted at the start")
     gap: float = option(GAP, "mean seconds between later submits")
@@ -113,10 +113,10 @@ class EspOptions:
 class EspNodesOptions:
     """Options of the generator ``esp-nodes``."""
 
-    seed: int = option(1, "seed of all random choices; the same seed gives the same jobs")
+    seed: int = option(1, "seed of all random choices. The same seed gives the same jobs")
     nodes: int = option(16, "nodes of the system")
     full: bool = option(False, "add the two urgent jobs that use the whole system")
-    initial: int = option(228, "jobs submitted at the start; 50 in ESP-2")
+    initial: int = option(228, "jobs submitted at the start (50 in ESP-2)")
     gap: float = option(GAP, "mean seconds between later submits")
     gap_deviation: float = option(
         10.0, "standard deviation of the seconds between submits (not published)"

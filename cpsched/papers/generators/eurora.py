@@ -50,9 +50,9 @@ class EuroraOptions:
     """Options of the generator ``eurora``."""
 
     jobs: int = option(known.PUBLISHED_JOBS, "number of jobs")
-    seed: int = option(1, "seed of all random choices; the same seed gives the same jobs")
+    seed: int = option(1, "seed of all random choices. The same seed gives the same jobs")
     days: float | None = option(
-        None, "length of the log in days; by default 678 jobs a day, as in the year"
+        None, "length of the log in days (default: 678 jobs a day, as in the year)"
     )
     load: float = option(0.47, "core-seconds used, as a share of the system's")
 
@@ -114,7 +114,7 @@ def _check_load(options: EuroraOptions, core_seconds: float) -> None:
     if abs(load - options.load) > _TOLERANCE * options.load:
         raise ConfigError(
             f"{options.jobs} jobs in {options.span:.4g} days cannot have a load of {options.load}"
-            f" with Eurora's runtimes and shapes; the nearest possible is {load:.3g}",
+            f" with Eurora's runtimes and sizes. The nearest possible is {load:.3g}",
             key="load",
         )
 

@@ -44,8 +44,8 @@ class HeterogeneousOptions:
     """Options of the generator ``heterogeneous``."""
 
     workload: str = option("V", f"a workload of the thesis: {', '.join(known.PRESETS)}")
-    seed: int = option(1, "seed of all random choices; the same seed gives the same jobs")
-    jobs: int | None = option(None, "number of jobs; by default as the workload has them")
+    seed: int = option(1, "seed of all random choices. The same seed gives the same jobs")
+    jobs: int | None = option(None, "number of jobs (default: as in the workload)")
     cores_per_node: str = option(
         ",".join(map(str, known.CORES_PER_NODE)), "cores on a node of a type B job, one of these"
     )

@@ -95,9 +95,8 @@ class MachineSlots:
     def __init__(self, system: System) -> None:
         if system.is_counted_pool:
             raise ConfigError(
-                "jobs are placed on neighbouring nodes, but the system is a counted pool, which"
-                " has"
-                ' none: give it nodes (processors = "whole-nodes" or "packed"), or use easy',
+                "jobs are placed on neighbouring nodes, and the system counts processors without"
+                ' nodes. Give it nodes (processors = "whole-nodes" or "packed"), or use easy.',
                 where=f"system {system.name}",
             )
         self._capacity = system.capacity

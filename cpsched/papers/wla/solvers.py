@@ -56,7 +56,7 @@ class Solver:
         if name == BRANCH_AND_BOUND and window > MAX_BRANCHED:
             raise ConfigError(
                 f"window is {window}, must be from 1 to {MAX_BRANCHED} with solver"
-                f" {BRANCH_AND_BOUND}; {CP_SAT} and {GREEDY} take larger ones"
+                f" {BRANCH_AND_BOUND}({CP_SAT} and {GREEDY} take larger windows)"
             )
         self.name = name
         self.window = window

@@ -75,7 +75,7 @@ def read_table(path: Path | Output, needed: str) -> Iterator[TableRow]:
     keys = [_ALIASES.get(name.lower(), name.lower()) for name in names]
     if needed.lower() not in keys:
         raise ConfigError(
-            f"has no column {needed}; it must be the output of sacctmgr or sshare with -P",
+            f"has no column {needed}. Give the output of sacctmgr or sshare with -P.",
             where=str(path),
             line=lines[0][0] if lines else None,
         )
@@ -156,7 +156,7 @@ def ignored_of_qos(path: Path | Output) -> Iterator[IgnoredCell]:
     for row in rows:
         gone = [name for name in row.text("preempt").split(",") if name and name not in names]
         if gone:
-            why = "it preempts none of them: they are not in the table"
+            why = "it preempts none of them, as the table has no such QOS"
             yield IgnoredCell(names[row.text("name")], "Preempt", ",".join(gone), why)
 
 
@@ -207,7 +207,7 @@ def read_associations(path: Path | Output) -> tuple[tuple[Association, ...], boo
         key = (account, user, row.text("partition"))
         if key in seen:
             raise row.values["account"].error(
-                "is given twice: this must be the output for one cluster (cluster=NAME)"
+                "is given twice. Give the output for one cluster (cluster=NAME)."
             )
         seen.add(key)
         above_it = "" if user or account == "root" else parent

@@ -148,7 +148,10 @@ def _check_one_name(values: Mapping[str, Setting], content: str, where: str, lin
     """Raise an error if a line names two nodes, partitions or the like, which Slurm refuses."""
     for name in _LINES:
         if len(re.findall(rf"(?i)(?<![\w.]){name}\s*=", content)) > 1:
-            message, key = f"a line has one {name}, write a line for each", values[name.lower()].key
+            message, key = (
+                f"a line has one {name}. Write a line for each.",
+                values[name.lower()].key,
+            )
             raise ConfigError(message, where=where, line=line, key=key)
 
 
@@ -159,7 +162,7 @@ def _included(path: Path, value: Setting) -> list[Path]:
         return sorted(base.glob(value.text.lstrip("/")))
     included = path.parent / value.text
     if not included.is_file():
-        raise value.error("there is no such file")
+        raise value.error("no such file")
     return [included]
 
 

@@ -110,7 +110,7 @@ def read_site(files: Files, name: str | None = None) -> ImportedSite:
         If a file cannot be read or a value is invalid; names file, line and key.
     """
     if (files.conf is None) == (not files.scontrol):
-        raise ConfigError("give either --conf slurm.conf or --scontrol FILE ...")
+        raise ConfigError("give either --conf slurm.conf or --scontrol FILE")
     conf = read_conf(files.conf) if files.conf else read_scontrol(files.scontrol)
     notes = conf.notes
     cluster = read_nodes(conf)
@@ -175,7 +175,7 @@ def _add_unread_files(files: Files, gaps: list[Gap], notes: list[str]) -> None:
     if folder is None:
         return
     if (folder / "resources.yaml").is_file():
-        gaps.append(Gap("resources.yaml", "no hierarchical resources: the file is not read"))
+        gaps.append(Gap("resources.yaml", "no hierarchical resources (the file is ignored)"))
     if (folder / "gres.conf").is_file():
         notes.append("gres.conf is ignored (Gres= of slurm.conf counts)")
 
@@ -197,7 +197,7 @@ def _topology(conf: Conf, files: Files, gaps: list[Gap]) -> Path | None:
     folder = files.conf.parent if files.conf else None
     if folder is not None and (folder / "topology.yaml").is_file():
         # Slurm takes it in place of topology.conf and TopologyPlugin.
-        gaps.append(Gap("topology.yaml", "no topology: the file is not read", _is_wide))
+        gaps.append(Gap("topology.yaml", "no topology (the file is ignored)", _is_wide))
         return None
     plugin = conf.text("TopologyPlugin").lower()
     if plugin in _FLAT:
@@ -205,9 +205,9 @@ def _topology(conf: Conf, files: Files, gaps: list[Gap]) -> Path | None:
     path = folder / "topology.conf" if folder else None
     if plugin in _READ and path is not None and path.is_file():
         return path
-    instead = "no topology: no topology.conf was found (--topology)"
+    instead = "no topology (name topology.conf with --topology)"
     if plugin not in _READ:
-        instead = "no topology: only topology/tree and topology/block are read"
+        instead = "no topology (only topology/tree and topology/block are read)"
     gaps.append(Gap(f"TopologyPlugin={plugin}", instead, _is_wide))
     return None
 

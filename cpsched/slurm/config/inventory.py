@@ -47,7 +47,7 @@ class Treatment(NamedTuple):
     off: tuple[str, ...] = ()
 
 
-UNKNOWN = Treatment(Fate.UNKNOWN, "unknown key: not followed")
+UNKNOWN = Treatment(Fate.UNKNOWN, "unknown key, ignored")
 #: Values in lower case that say that there is none of something, or that change nothing.
 NOTHING = ("", "(null)", "n/a", "none", "no", "0", "-1", "off", "false")
 #: Values in lower case of a limit that there is not.
@@ -104,10 +104,10 @@ class Inventory:
         return value.strip().lower() not in (*NOTHING, *treatment.off)
 
 
-_AT_SUBMISSION = "decides at submission: a log has what was accepted"
-_ON_NODES = "what a job's processes do on its nodes"
+_AT_SUBMISSION = "decides at submission (the log has the accepted jobs)"
+_ON_NODES = "concerns processes inside a job"
 _INSTANT = "a pass takes no time"
-_GONE = "no effect in Slurm any more"
+_GONE = "without effect in current Slurm"
 
 #: Keys of slurm.conf, and further ones of ``scontrol show config``.
 SLURM_CONF = Inventory(
@@ -143,7 +143,7 @@ SLURM_CONF = Inventory(
             SlurmctldPrimaryOnProg SlurmdPort SrunPortRange TCPTimeout TLSParameters TLSType
             TreeWidth UrlParserType
         """,
-        "files, logs, mail and who may look": """
+        "files, logs, mail and permissions to look": """
             DataParserParameters DebugFlags FirstJobId LogTimeFormat MailDomain MailProg MaxJobId
             PluginDir PlugStackConfig PrivateData SlurmctldDebug SlurmctldLogFile SlurmctldPidFile
             SlurmctldPlugstack SlurmctldSyslogDebug SlurmdDebug SlurmdLogFile SlurmdPidFile
@@ -199,15 +199,15 @@ SLURM_CONF = Inventory(
         "EpilogSlurmctld": "takes no time",
         "FederationParameters": "one cluster alone",
         "FrontendName": "nodes without front ends",
-        "JobSubmitPlugins": "jobs are taken as the log has them; a plug-in's changes are in it",
+        "JobSubmitPlugins": "jobs are as in the log, with a plug-in's changes",
         "MaxBatchRequeue": ("jobs are requeued any number of times", "5"),
         "MCSPlugin": ("nodes are not kept to one label", "mcs/none"),
         "NodeFeaturesPlugins": "nodes keep their features",
         "OverTimeLimit": "jobs end at their limit",
         "PowerPlugin": ("power is not limited", "power/none"),
         "PrioritySiteFactorPlugin": ("priorities have no site factor", "site_factor/none"),
-        "Prolog": "takes no time; cpsched validate measures the lag of starts",
-        "PrologSlurmctld": "takes no time; cpsched validate measures the lag of starts",
+        "Prolog": "takes no time (cpsched validate measures the lag of starts)",
+        "PrologSlurmctld": "takes no time (cpsched validate measures the lag of starts)",
         "RequeueExit": "no job is requeued for its exit code",
         "RequeueExitHold": "no job is requeued for its exit code",
         "ResvEpilog": "takes no time",
@@ -378,7 +378,7 @@ WORDS: Mapping[str, Inventory] = {
     ),
     "AccountingStorageEnforce": Inventory(
         modelled="all associations limits none qos safe 0 1 2",
-        irrelevant={"what is recorded": "nojobs nosteps", _AT_SUBMISSION: "wckeys 4"},
+        irrelevant={"contents of the records": "nojobs nosteps", _AT_SUBMISSION: "wckeys 4"},
     ),
 }
 
@@ -533,7 +533,7 @@ QOS_COLUMNS = Inventory(
 #: Flags of a QOS.
 QOS_FLAGS = Inventory(
     modelled="OverPartQOS",
-    irrelevant={"it says nothing": "NotSet None"},
+    irrelevant={"no value": "NotSet None"},
     reported={
         "Deleted": "as one that is there",
         "DenyOnLimit": "a job beyond a limit waits",

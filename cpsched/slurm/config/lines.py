@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from cpsched.errors import ConfigError
+from cpsched.errors import ConfigError, unreadable
 from cpsched.slurm.dispatch.policy import ABSENT
 from cpsched.slurm.dispatch.values import LIST
 from cpsched.util import slurm_quantities as quantities
@@ -122,8 +122,7 @@ def read_text(path: Path | Output) -> str:
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
-        reason = error.strerror or "it is not a file"
-        raise ConfigError(f"cannot be read: {reason}", where=str(path)) from error
+        raise ConfigError(unreadable(error), where=str(path)) from error
 
 
 def logical_lines(text: str) -> Iterator[tuple[int, str]]:

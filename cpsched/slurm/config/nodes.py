@@ -147,13 +147,13 @@ def read_nodes(conf: Conf) -> SiteNodes:
         counts = _cpus(entry)
         for name in entry.hosts():
             if name in nodes:
-                raise entry.name.error(f"has {name!r}, which another line has already")
+                raise entry.name.error(f"has {name!r}, which another line has as well")
             nodes[name] = _node(entry, name, counts)
             if nodes[name].state.startswith(_FUTURE):
                 future.add(name)
     if len(nodes) == len(future):
         raise ConfigError(
-            "has no nodes; give scontrol show node if they register themselves", where=conf.where
+            "has no nodes. Give scontrol show node if they register themselves.", where=conf.where
         )
     features = {name: frozenset(node.features) for name, node in nodes.items()}
     partitions = {

@@ -135,7 +135,7 @@ def _as_slurm_reads(
     if parameter.kind is FLAG:
         if value.text and not value.read(parameter.kind.read):
             imported.notes.append(
-                f"{value.key}={value.text} is on: Slurm looks for the word alone, not for a value"
+                f"{value.key}={value.text} is on, as Slurm looks for the word alone"
             )
         return replace(value, text="yes")
     match = _DIGITS.fullmatch(value.text)
@@ -150,7 +150,7 @@ def _as_slurm_reads(
         parameter.kind.read(number)
     except ValueError:
         imported.notes.append(
-            f"{value.key}={value.text} is out of bounds: Slurm keeps its default,"
+            f"{value.key}={value.text} is out of bounds, so Slurm keeps its default,"
             f" {parameter.default}"
         )
         return None

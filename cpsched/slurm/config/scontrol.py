@@ -50,7 +50,7 @@ def read_scontrol(paths: Iterable[Path | Output]) -> Conf:
         after = len(conf.parameters) + sum(map(len, tables.values())) + len(licenses)
         if after == before and not text.lower().startswith("no "):
             raise ConfigError(
-                "is not what scontrol show config, node, partition, reservation or licenses prints",
+                "is not output of scontrol show config, node, partition, reservation or licenses",
                 where=str(path),
             )
     if licenses:

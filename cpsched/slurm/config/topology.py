@@ -179,7 +179,7 @@ def _read(text: str, where: str) -> _TopologyConf:
         names = hosts(entry[given[0]])
         unit = Switch(name, names) if given == ["nodes"] else Switch(name, children=names)
         if name.text in units:
-            raise unit.error(f"is in the file already, on line {units[name.text].name.line}")
+            raise unit.error(f"is on line {units[name.text].name.line} as well")
         units[name.text] = unit
     if not units:
         raise ConfigError("has neither a SwitchName nor a BlockName", where=where)
@@ -191,7 +191,7 @@ def _type_of(entry: dict[str, Setting], where: str, line: int) -> str:
     for key, value in entry.items():
         if key not in map(str.lower, _KEYS):
             hint, keys = did_you_mean(value.key, _KEYS), ", ".join(_KEYS)
-            message = f"there is no such key; there are: {keys}.{hint}"
+            message = f"unknown key.{hint} Keys: {keys}."
             raise ConfigError(message, where=where, line=line, key=value.key)
     if entry.keys().isdisjoint(("switchname", "blockname", "blocksizes")):
         message, first = "needs a SwitchName or a BlockName", next(iter(entry.values()))
@@ -243,7 +243,7 @@ def _known(
         raise ConfigError(message, where=conf.where, key=next(iter(units.values())).name.key)
     if unknown:
         names = brief(compress(unknown))
-        conf.notes.append(f"{conf.where}: the system has no node {names}: left out")
+        conf.notes.append(f"{conf.where}: unknown node {names}, ignored")
     if twice:
         conf.notes.append(
             f"{conf.where}: nodes are in the first of several switches or blocks:"
@@ -307,7 +307,7 @@ def _roots(units: dict[str, Switch]) -> list[Switch]:
     for unit in units.values():
         for child in unit.children:
             if child not in units:
-                raise unit.error(f"has a switch {child!r}, which the file does not describe")
+                raise unit.error(f"has a switch {child!r}, which the file lacks")
             if child in parent:
                 raise unit.error(
                     f"has a switch {child!r}, which is below {parent[child].name.text!r} too"

@@ -333,7 +333,7 @@ def _of_nodes(cluster: SiteNodes) -> Iterator[Gap]:
     if down := list(dict.fromkeys((*down, *listed))):
         yield Gap(
             f"{counted(len(down), 'node')} down or drained: {brief(compress(down))}",
-            "they are up; simulate --outages",
+            "they are up (use simulate --outages)",
         )
     if cloud := [node for node in cluster.nodes if "CLOUD" in node.state]:
         yield Gap(f"{counted(len(cloud), 'node')} of State=CLOUD", "they are always on")
@@ -435,7 +435,7 @@ def _parts_of_gpus(cluster: SiteNodes) -> Iterator[tuple[Gap, bool]]:
     yield (
         Gap(
             "shards of GPUs (shard, mps)",
-            "counted in addition to the GPUs: one may be given out whole and in shards",
+            "counted in addition to GPUs (a GPU may be allocated as a GPU and in shards)",
             lambda job: not job.gres.isdisjoint(parts),
         ),
         not set(parts).isdisjoint(types),

@@ -118,13 +118,13 @@ def _of_tres(cluster: SiteNodes, policy: SlurmPolicy, owners: LimitOwners) -> It
             for tres in uncounted(limits.get(limit, ()), resources):
                 alike.setdefault(tres, []).append(owner)
         for tres, having in alike.items():
-            yield owners.gap(f"{limit} of {tres}", having, "not enforced: no node has it")
+            yield owners.gap(f"{limit} of {tres}", having, "not enforced (no node has it)")
     if missing := uncounted(policy["PriorityWeightTRES"], resources):
-        yield Gap(f"PriorityWeightTRES of {few(missing)}", "adds nothing: no node has it")
+        yield Gap(f"PriorityWeightTRES of {few(missing)}", "adds 0 (no node has it)")
     for name, partition in policy.partitions.items():
         if missing := uncounted(partition.billing, resources):
             yield Gap(
                 f"TRESBillingWeights of {few(missing)} of {name}",
-                "adds nothing: no node has it",
+                "adds 0 (no node has it)",
                 lambda job, inside=name: inside in job.partitions,  # type: ignore[misc]
             )

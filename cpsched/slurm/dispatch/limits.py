@@ -179,7 +179,7 @@ class LimitCounters:
         )
         whose = {"array": "of its array", "license": f"of licence {scope[0]}"}.get(limit)
         whose = whose or f"{limit} of {self._holder(scope)}"
-        usage = "{} of {} in use, it asks for {}".format(*numbers)
+        usage = "{} of {} in use, and the job asks for {}".format(*numbers)
         return f"{self.reasons[counter]}: {whose}, {usage}"
 
     def _holder(self, scope: Sequence[object]) -> str:
@@ -341,7 +341,10 @@ class LimitCounters:
             decided.add("MaxWall")
             maximum, own = limits["MaxWall"], job.minutes * 60
             if own > maximum:
-                detail = f"MaxWall of {whose} is {duration(maximum)}, it asks for {duration(own)}"
+                detail = (
+                    f"MaxWall of {whose} is {duration(maximum)}, and the job asks for"
+                    f" {duration(own)}"
+                )
                 yield ExceededLimit(f"{prefix}WallDurationPerJobLimit", detail)
 
     def _amount(self, tres: str, amounts: Sequence[int]) -> int:
@@ -355,7 +358,7 @@ def _over_limit(
     unit = " minutes" if limit.endswith("Mins") else ""
     where = " on each node" if limit.endswith("PerNode") else ""
     numbers = [amount(tres, number) + unit for number in (bound, own)]
-    detail = "{} of {} is {}, it asks for {}{}".format(limit, whose, *numbers, where)
+    detail = "{} of {} is {}, and the job asks for {}{}".format(limit, whose, *numbers, where)
     return ExceededLimit(prefix + _named(tres, reasons), detail)
 
 

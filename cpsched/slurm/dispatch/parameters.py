@@ -105,7 +105,7 @@ _ALL = (
     ),
     Parameter("PriorityMaxAge", TIME, _WEEK, "age at which the age factor is 1"),
     Parameter("PriorityCalcPeriod", TIME, 300, "time between two computations of priorities"),
-    Parameter("PriorityDecayHalfLife", TIME, _WEEK, "time in which usage halves; 0: no decay"),
+    Parameter("PriorityDecayHalfLife", TIME, _WEEK, "in which usage halves (0: it does not decay)"),
     Parameter("PriorityUsageResetPeriod", _RESETS, "NONE", "how often usage is set back to 0"),
     Parameter("PriorityFavorSmall", FLAG, False, "whether small jobs have the larger size factor"),
     Parameter("PriorityFlags", _FLAGS, frozenset(), "changes to the computation of priorities"),
@@ -151,15 +151,13 @@ _ALL = (
     ),
     _scheduler("bf_licenses", False, "backfill plans with licences"),
     _scheduler("bf_max_job_array_resv", 20, "tasks of an array that get reservations", upper=1000),
-    _scheduler("bf_max_job_assoc", 0, "jobs of an association that a pass considers; 0: all"),
-    _scheduler("bf_max_job_part", 0, "jobs of a partition that a pass considers; 0: all"),
-    _scheduler("bf_max_job_start", 0, "jobs that a pass starts; 0: any number", upper=10_000),
+    _scheduler("bf_max_job_assoc", 0, "jobs of an association that a pass considers (0: all)"),
+    _scheduler("bf_max_job_part", 0, "jobs of a partition that a pass considers (0: all)"),
+    _scheduler("bf_max_job_start", 0, "jobs that a pass starts (0: any number)", upper=10_000),
     _scheduler("bf_max_job_test", 500, "jobs that a pass considers", least=1, upper=10**6),
-    _scheduler("bf_max_job_user", 0, "jobs of a user that a pass considers; 0: all"),
-    _scheduler(
-        "bf_max_job_user_part", 0, "jobs of a user in one partition that a pass considers; 0: all"
-    ),
-    _scheduler("bf_max_time", 0, "seconds that a pass may take; 0: bf_interval", upper=3600),
+    _scheduler("bf_max_job_user", 0, "jobs of a user that a pass considers (0: all)"),
+    _scheduler("bf_max_job_user_part", 0, "jobs of a user in one partition (0: all)"),
+    _scheduler("bf_max_time", 0, "seconds that a pass may take (0: bf_interval)", upper=3600),
     _scheduler(
         "bf_min_age_reserve", 0, "seconds a job waits before it gets a reservation", upper=2_592_000
     ),
@@ -170,7 +168,7 @@ _ALL = (
         "bf_window", 1440, "minutes into the future that backfill plans", least=1, upper=43_200
     ),
     _scheduler(
-        "bf_window_linear", 0, "seconds by which spans of ends taken together grow; 0: double"
+        "bf_window_linear", 0, "seconds by which spans of ends taken together grow (0: double)"
     ),
     _scheduler(
         "bf_yield_interval",
@@ -185,13 +183,13 @@ _ALL = (
     _scheduler("defer_batch", False, "as defer, for batch jobs"),
     _scheduler("max_switch_wait", 300, "most seconds a job waits for few switches"),
     _scheduler("pack_serial_at_end", False, "jobs of one core go to the last nodes"),
-    _scheduler("partition_job_depth", 0, "jobs of a partition a main pass considers; 0: all"),
+    _scheduler("partition_job_depth", 0, "jobs of a partition a main pass considers (0: all)"),
     _scheduler("preempt_reorder_count", 1, "attempts to find fewer jobs to preempt"),
     _scheduler("preempt_strict_order", False, "jobs of the lowest priority are preempted first"),
     _scheduler("preempt_youngest_first", False, "the youngest jobs are preempted first"),
     _scheduler("reduce_completing_frag", False, "CompleteWait counts for partitions alone"),
     _scheduler("sched_interval", 60, "seconds between two main passes over all jobs", off=-1),
-    _scheduler("sched_max_job_start", 0, "jobs that a main pass starts; 0: any number"),
+    _scheduler("sched_max_job_start", 0, "jobs that a main pass starts (0: any number)"),
     _scheduler("sched_min_interval", 2, "microseconds between two main passes"),
 )
 #: Every parameter by its name.

@@ -107,8 +107,8 @@ class Reservations:
             unknown = next((name for name in reservation.nodes if name not in place), None)
             if unknown is not None:
                 raise ConfigError(
-                    f"reservation {reservation.name} has node {unknown}, which the system does not"
-                    f" have; its nodes are {listed(system.node_names)}",
+                    f"reservation {reservation.name} has the unknown node {unknown}. Nodes:"
+                    f" {listed(system.node_names)}.",
                     where=f"system {system.name}",
                 )
             self.nodes[at, [place[name] for name in reservation.nodes]] = True
@@ -143,8 +143,8 @@ class Reservations:
         first = min(blocking, key=lambda position: (int(self.start[position]), position))
         begin, end = (clock(int(times[first]), self._epoch) for times in (self.start, self.end))
         return free, (
-            f"reservation {self._names[first]} keeps nodes from {begin} to {end}, and it would run"
-            f" until {clock(until, self._epoch)}"
+            f"reservation {self._names[first]} has its nodes from {begin} to {end}, and the job"
+            f" would run until {clock(until, self._epoch)}"
         )
 
     def why_never(
@@ -166,17 +166,20 @@ class Reservations:
         """
         name, start, end = self._names[at], self.start.item(at), self.end.item(at)
         until, usable = clock(end, self._epoch), int((self.nodes[at] & nodes).sum())
-        asked = f"it asks for {words(duration)}"
+        asked = f"the job asks for {words(duration)}"
         if duration > end - start:
-            return f"reservation {name} lasts {words(end - start)}, {asked}"
+            return f"reservation {name} lasts {words(end - start)}, and {asked}"
         if usable < fewest:
-            return f"it needs {fewest:,} nodes, reservation {name} has {usable:,} that it may use"
+            return (
+                f"the job needs {fewest:,} nodes, and reservation {name} has {usable:,} that it"
+                " may use"
+            )
         if end <= submit:
             return f"reservation {name} ended at {until}, before it was submitted"
         if max(submit, start) + duration > end:
-            return f"reservation {name} ends at {until}, before it could end: {asked}"
+            return f"reservation {name} ends at {until}, before the job could end ({asked})"
         if max(since, start) + duration > end:
-            return f"reservation {name} ends at {until}, and had no free nodes in time: {asked}"
+            return f"reservation {name} ends at {until}, and had no free nodes in time ({asked})"
         return ""
 
     def next_change(self, after: int) -> int | None:

@@ -82,8 +82,8 @@ class Passes(Dispatcher):
         nodes = nodes_of(system, tree=self.tree)
         if system.is_counted_pool:
             raise ConfigError(
-                "the system is a counted pool, but slurm reserves whole nodes: describe its"
-                " nodes, and set processors to packed, anywhere or whole-nodes",
+                "the system counts processors without nodes, and slurm reserves whole nodes."
+                " Describe its nodes, and set processors to packed, anywhere or whole-nodes.",
                 where=f"system {system.name}",
             )
         policy, epoch = self.policy, self._epoch
@@ -213,7 +213,7 @@ class Passes(Dispatcher):
         """Return why no pass looks at a record; '' if one does."""
         timer, begins = self.scheduler.timer, int(record[r.BEGINS])
         if begins > view.now:
-            return f"it was queued again, and rests until {self._clock(begins)}"
+            return f"it was requeued, and rests until {self._clock(begins)}"
         submit = view.waiting.store.columns.item(int(record[r.ROW]), c.SUBMIT)
         if max(timer["last"], timer["last_backfill"]) < submit:
             return f"no pass of Slurm has come since it was submitted{self._next_pass()}"

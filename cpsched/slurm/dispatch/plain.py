@@ -126,8 +126,8 @@ class SlurmBackfill(LearningDispatcher):
         nodes = nodes_of(system, tree=self.tree)
         if self.close and system.is_counted_pool:
             raise ConfigError(
-                "the system is a counted pool, so with reserve=nodes the first reservation"
-                " would block all of it: set reserve=amounts",
+                "the system counts processors without nodes, so with reserve=nodes the first"
+                " reservation blocks all of it. Set reserve=amounts.",
                 where=f"system {system.name}",
             )
         super().reset(system, seed)

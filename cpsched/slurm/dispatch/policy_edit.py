@@ -75,7 +75,7 @@ def _named(policy: SlurmPolicy, kind: str, name: str, text: str) -> tuple[Policy
     if not entries:
         names = list(dict.fromkeys(filter(None, (getattr(entry, field) for entry in there))))
         listed, hint = ", ".join(names) or "none", did_you_mean(name, names)
-        raise ConfigError(f"there is no {kind} {name!r}; there are: {listed}.{hint}", where=text)
+        raise ConfigError(f"unknown {kind} {name!r}.{hint} Known: {listed}.", where=text)
     return table, entries
 
 
@@ -92,7 +92,7 @@ def _changed(
         hint = did_you_mean(name, names)
         if name == "MaxTime":
             hint = " A queue's limit is the system's: the change max-time QUEUE=TIME."
-        raise ValueError(f"there is no such key.{hint}")
+        raise ValueError(f"unknown key.{hint}")
     if key.needed and not text:
         raise ValueError("must have a value")
     try:

@@ -136,7 +136,7 @@ def _entries(table: PolicyTable, entries: Iterable[Model]) -> Any:
     named: dict[str, Any] = {}
     for number, thing in enumerate(made, start=1):
         if thing.name in named:
-            reason = f"there is another {table.name} {thing.name!r}"
+            reason = f"the {table.name} {thing.name!r} is given twice"
             raise ConfigError(reason, key=f"{table.name}[{number}]")
         named[thing.name] = thing
     return named
@@ -151,7 +151,7 @@ def problems(policy: SlurmPolicy) -> Iterator[tuple[str, str]]:
         if reservation.end <= reservation.start:
             yield f"reservation[{number}].EndTime", "must be after StartTime"
         if not reservation.nodes:
-            yield f"reservation[{number}].Nodes", "there are none"
+            yield f"reservation[{number}].Nodes", "is empty"
     for number, qos in enumerate(policy.qos.values(), start=1):
         yield from _lacking(f"qos[{number}].Preempt", qos.preempt, policy.qos, "QOS")
     for number, part in enumerate(policy.partitions.values(), start=1):
@@ -166,7 +166,7 @@ def _of_associations(policy: SlurmPolicy) -> Iterator[tuple[str, str]]:
     for number, assoc in enumerate(policy.associations, start=1):
         key = f"association[{number}]"
         if (identity := (assoc.account, assoc.user, assoc.partition)) in seen:
-            yield key, "there is another one of the same account, user and partition"
+            yield key, "is given twice for the same account, user and partition"
         seen.add(identity)
         named, above = ("Account", assoc.account) if assoc.user else ("Parent", assoc.parent)
         yield from _lacking(f"{key}.{named}", [above], parents, "account")
@@ -186,7 +186,7 @@ def _lacking(
     for name in names:
         if name and name not in there:
             listed, hint = ", ".join(there) or "none", did_you_mean(name, there)
-            yield key, f"there is no {what} {name!r}; there are: {listed}.{hint}"
+            yield key, f"unknown {what} {name!r}.{hint} Known: {listed}."
 
 
 # --- writing -------------------------------------------------------------------------------------

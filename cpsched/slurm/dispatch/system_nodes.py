@@ -28,8 +28,8 @@ def nodes_of(system: System, *, tree: bool) -> tuple[int, IntArray, IntArray]:
     """
     if tree and system.topology.num_levels < 2:
         raise ConfigError(
-            "topology=tree needs switches or blocks: describe them in [topology], or set"
-            " topology=line",
+            "topology=tree needs switches or blocks. Describe them in [topology], or set"
+            " topology=line.",
             where=f"system {system.name}",
         )
     levels = np.ascontiguousarray(system.topology.levels).reshape(-1, system.num_nodes)

@@ -233,7 +233,9 @@ class LiveMirror:
         decision = cluster.decide(second)
         starts = [action for action in decision.actions if isinstance(action, Start)]
         if len(starts) < len(decision.actions):
-            raise DispatchError(f"{self._dispatcher} asks for more than starts on a live Slurm")
+            raise DispatchError(
+                f"{self._dispatcher} asks for other actions than starts on a live Slurm"
+            )
         if (plan := decision.planned_starts) is not None:
             planned = zip(plan.handle, plan.start, strict=True)
             self.planned = {known_of[row].job.key: self.epoch + int(at) for row, at in planned}

@@ -191,11 +191,13 @@ def run_command(
             process_group=0,
         )
     except FileNotFoundError:
-        raise UnreachableError(f"there is no command {command[0]} here") from None
+        raise UnreachableError(
+            f"'{command[0]}' is missing in PATH. Run this command on a Slurm client host."
+        ) from None
     except subprocess.TimeoutExpired:
-        raise UnreachableError(f"{command[0]} does not answer within {patience} s") from None
+        raise UnreachableError(f"{command[0]} gives no answer within {patience} s") from None
 
 
 def _check_reached(complaint: str) -> None:
     if _UNREACHABLE.search(complaint):
-        raise UnreachableError(f"Slurm does not answer: {' '.join(complaint.split())}")
+        raise UnreachableError(f"Slurm gives no answer: {' '.join(complaint.split())}")

@@ -164,7 +164,7 @@ class SandboxLoop:
             raise RunError(f"{why}, for the {_MOST_TRIES}th time")
         # A job that cannot be held has just started or ended.
         if commands.withdraw(self._slurm, self._unconfirmed[key][0]):
-            self._say(f"{why}; it is held again")
+            self._say(f"{why}. It is held again")
             del self._unconfirmed[key]
             self._follower.undo(key, now)
 

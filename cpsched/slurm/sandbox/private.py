@@ -233,7 +233,7 @@ class PrivateSlurm:
         """
         started = self._daemons.get("slurmctld", [])
         if not any(daemon.poll() is None for daemon in started):
-            raise ConfigError("no controller that was started here runs", where=self.folder)
+            raise ConfigError("the controller of this sandbox has ended", where=self.folder)
         lines = self.run("scontrol", "show", "config").splitlines()
         parts = [line.partition("=") for line in lines]
         shown = {name.strip(): value.strip() for name, _, value in parts}
@@ -339,12 +339,12 @@ class PrivateSlurm:
         while time.monotonic() < end:
             for other, daemons in self._daemons.items():
                 if any(daemon.poll() is not None for daemon in daemons):
-                    raise RuntimeError(f"ended: {other}; see {self.folder}/log")
+                    raise RuntimeError(f"ended: {other}. See {self.folder}/log")
             with suppress(RuntimeError):
                 if ready():
                     return
             time.sleep(_POLL_INTERVAL)
-        raise RuntimeError(f"{name} is not ready; see {self.folder}/log")
+        raise RuntimeError(f"{name} is not ready. See {self.folder}/log")
 
 
 def _host() -> str:

@@ -242,7 +242,7 @@ def _in_group(system: System, group: str) -> BoolArray:
 
 def _unknown(what: str, name: str, known: Collection[str]) -> ConfigError:
     hint = did_you_mean(name, known)
-    return ConfigError(f"there is no {what} {name!r}; there are: {', '.join(known)}.{hint}")
+    return ConfigError(f"unknown {what} {name!r}.{hint} Known: {', '.join(known)}.")
 
 
 def _taken(system: System, order: IntArray) -> System:

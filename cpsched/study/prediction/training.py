@@ -83,8 +83,8 @@ def train(
     predictor.refit(int(workload.submit[-1]) if len(workload) else 0)
     if not predictor.ready:
         raise ConfigError(
-            f"{len(evaluation.rows):,} jobs are too few for a model; give a longer log, or a lower"
-            " start",
+            f"{len(evaluation.rows):,} jobs are too few for a model. Give a longer log, or a lower"
+            " start (--predictor gbm-log:start=N).",
             where=workload.title,
         )
     return Training(predictor, evaluation)

@@ -183,20 +183,20 @@ def _reason(shapes: Workload, at: int, kinds: IntArray, counts: IntArray) -> str
     if not usable:
         return _unit_reason(shapes.request[at], shapes.per_node[at], shapes.resources, kinds)
     if units < fewest:
-        return f"{units} units cannot be placed on {fewest} nodes"
+        return f"{units} tasks cannot be placed on {fewest} nodes"
     if usable < fewest:
-        return f"needs {fewest} nodes, {usable} eligible nodes can hold a unit"
+        return f"needs {fewest} nodes, {usable} eligible nodes can hold a task"
     each = np.sort(np.repeat(fitting, counts))[::-1][:nodes_max]
     size = _amounts(shapes.request[at], shapes.resources)
     if each.sum() < units:
         where = (
             f"{nodes_max} eligible nodes" if nodes_max < usable else f"all {usable} eligible nodes"
         )
-        return f"needs {units} units of {size}, {where} hold at most {each.sum()}"
+        return f"needs {units} tasks of {size}, {where} hold at most {each.sum()}"
     together = " consecutive" if shapes.contiguous[at] else ""
     evenly = ", as many on each" if shapes.split[at] == Split.EVEN else ""
     return (
-        f"{units} units of {size} do not fit on {fewest} to {min(nodes_max, usable)}{together}"
+        f"{units} tasks of {size} do not fit on {fewest} to {min(nodes_max, usable)}{together}"
         f" eligible nodes{evenly}"
     )
 
@@ -207,7 +207,7 @@ def _unit_reason(
     """Say why no eligible node holds even one unit."""
     need = request + per_node
     roomiest = kinds.max(axis=0, initial=0)
-    what = "a node with one unit" if per_node.any() else "one unit"
+    what = "a node with one task" if per_node.any() else "one task"
     for kind, amount, largest in zip(resources, need.tolist(), roomiest.tolist(), strict=True):
         if amount > largest:
             return f"{what} needs {_amount(kind, amount)}, no eligible node has more than {largest}"

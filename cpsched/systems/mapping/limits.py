@@ -55,9 +55,8 @@ def resolve_queues(draft: Draft) -> None:
         if unknown is not None:
             job = draft.workload.job_id[np.flatnonzero(column.codes == code)[0]]
             raise ConfigError(
-                f"job {job} is in {log.queue_field} {quoted(unknown)}, which the system does"
-                f" not have; it has: {', '.join(system.queues)}. Map other names in [log.queues]"
-                " of the system file",
+                f"job {job} is in the unknown {log.queue_field} {quoted(unknown)}. Queues:"
+                f" {', '.join(system.queues)}. Map other names in [log.queues] of the system file.",
                 where=f"system {system.name}",
             )
         renamed.append(",".join(dict.fromkeys(names)))
@@ -97,7 +96,7 @@ def fill_requested_time(draft: Draft) -> None:
     if len(unknown):
         raise ConfigError(
             f"job {workload.job_id[unknown[0]]} has no requested time ({len(unknown)} jobs have"
-            " none); set default_time in the system file, at the top or for the queue",
+            " none). Set default_time in the system file, at the top or for the queue.",
             where=f"system {draft.system.name}",
         )
     draft.change(

@@ -74,7 +74,7 @@ class LocalityRequest(NamedTuple):
             Whether nodes are counted pools rather than places.
         """
         if is_pool:
-            return f"asks to lie {self._words(topology)}, the system is counted pools, not nodes"
+            return f"must lie {self._words(topology)}, and the system has no nodes"
         if not self._counts(int((fitting > 0).sum())):
             nodes_max = min(self.nodes_max, self.units, int((fitting > 0).sum()))
             return (
@@ -91,7 +91,7 @@ class LocalityRequest(NamedTuple):
                 f"asks for segments of {self.segment} nodes, no {topology.group_words[0]} has more"
                 f" than {sizes.max()}"
             )
-        return f"its {self.units} units do not fit {self._words(topology)}"
+        return f"its {self.units} tasks do not fit {self._words(topology)}"
 
     def _words(self, topology: Topology) -> str:
         """Say what is asked for."""

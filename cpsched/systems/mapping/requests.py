@@ -49,10 +49,10 @@ def align(draft: Draft) -> None:
                 if not is_constant(amounts):
                     amounts[:, target] = getattr(workload, name)[:, source]
             continue
-        for name, where in (("request", "in each unit"), ("per_node", "on each node")):
+        for name, where in (("request", "in each task"), ("per_node", "on each node")):
             amounts = getattr(workload, name)[:, source]
             for row in np.flatnonzero(amounts).tolist():
-                rejected[row] = f"asks for {amounts[row]} {kind} {where}, the system has none"
+                rejected[row] = f"asks for {amounts[row]} {kind} {where}, and the system has none"
     draft.reject(rejected)
     draft.change(
         resources=system.resources, **{name: put_away(column) for name, column in columns.items()}
@@ -106,8 +106,7 @@ def to_units(draft: Draft) -> None:
     if mapping is None:
         raise ConfigError(
             "the log only counts processors, and the system does not say how they are placed on"
-            " nodes:"
-            f" set processors in [log] to one of: {', '.join(ProcessorMapping)}",
+            f" nodes. Set processors in [log] to one of: {', '.join(ProcessorMapping)}.",
             where=f"system {draft.system.name}",
         )
     request = draft.workload.request.copy()

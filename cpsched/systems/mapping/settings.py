@@ -37,7 +37,7 @@ class _Options(Model):
         spec = Spec.parse(f"options:{text}")
         if spec.name != "options":
             # A word alone behind a colon reads as the name of a class.
-            raise ConfigError(f"'{text}' is not an option; write key=value")
+            raise ConfigError(f"'{text}' is not an option. Write key=value.")
         try:
             return cls.model_validate(dict(spec.options))
         except ValidationError as error:

@@ -86,8 +86,8 @@ def test_transactions_and_messages_as_data(files, cpsched):
 @pytest.mark.parametrize(
     ("more", "reason"),
     [
-        (("-d", "easy"), "--observe: it is for one run, but these are 2"),
-        (("--checkpoint", "c"), "--observe: it cannot continue from a checkpoint"),
+        (("-d", "easy"), "--observe: observes one run, and these are 2"),
+        (("--checkpoint", "c"), "--observe: cannot be combined with --checkpoint"),
     ],
 )
 def test_what_cannot_be_logged(files, cpsched, more, reason):
@@ -103,7 +103,7 @@ def test_dispatchers_that_do_not_negotiate(files, cpsched):
     """EASY says nothing to anybody."""
     code, _, err = cpsched(*SIMULATE, "-d", "easy", "--observe", "negotiation:file=n.jsonl")
     assert code == 2
-    assert "negotiation: easy does not negotiate; dn-dbes does" in err
+    assert "negotiation: easy does not negotiate. Use dn-dbes." in err
 
 
 def test_a_log_is_not_overwritten_unasked(files, cpsched):
@@ -115,7 +115,7 @@ def test_a_log_is_not_overwritten_unasked(files, cpsched):
     (files / "n.jsonl").unlink()
     code, _, err = logged(cpsched, "--out", "runs")
     assert code == 2
-    assert "the run exists already and was not repeated: add --force" in err
+    assert "the run exists already and was not repeated. Add --force." in err
     assert not (files / "n.jsonl").exists()
     assert logged(cpsched, "--out", "runs", "--force")[0] == 0
 
@@ -128,7 +128,7 @@ def test_a_log_is_not_overwritten_unasked(files, cpsched):
         ('{"format": "cpsched negotiations", "version": 1}', "log.swf:1: has version 1, must be 2"),
         # A version is blamed only if it is another one.
         ('{"format": "cpsched studies", "version": 2}', "log.swf:1: is not the first line of"),
-        ('{"format": "cpsched negotiations", "version": 2}\n{}', "log.swf:2: is no message of"),
+        ('{"format": "cpsched negotiations", "version": 2}\n{}', "log.swf:2: is not a message of"),
         ("", "log.swf:1: is empty"),
     ],
 )
@@ -137,5 +137,5 @@ def test_files_that_cannot_be_read(files, cpsched, text, message):
     (files / "log.swf").write_text(text)
     code, _, err = cpsched("show", "negotiation", "log.swf")
     assert code == 2
-    assert err.startswith(f"cpsched: {message}")
+    assert err.startswith(f"error: {message}")
     assert err.count("\n") == 1

@@ -64,7 +64,7 @@ def test_requested_times_follow_the_factor(name):
         ("heterogeneous", {"min_time": 9, "max_time": 8}, "min_time: 9 is more than max_time, 8"),
         ("heterogeneous", {"cores_per_node": "0"}, "cores_per_node: '0' is not a list .* from 1 to 8"),
         ("heterogeneous", {"cores_per_node": "4,x"}, "cores_per_node: '4,x' is not a list"),
-        ("heterogeneous", {"workload": "8.5-7"}, "no workload is called '8.5-7'. Did you mean '8.6-7'"),
+        ("heterogeneous", {"workload": "8.5-7"}, "unknown workload '8.5-7'. Did you mean '8.6-7'"),
         ("heterogeneous", {"workload": "8.4-7", "cores_per_node": "1"}, ".* from 2 to 12"),
     ],
 )  # fmt: skip

@@ -103,7 +103,7 @@ def test_bad_input_is_one_line(run, cpsched, arguments, message):
     """Exit code 2, nothing on stdout."""
     if arguments == ("report", "."):
         run.rename(run.parent / "deep")
-        message = ". is not a run and holds none: there is no run.json"
+        message = ". is not a folder of runs (run.json is missing)"
     code, out, err = cpsched(*arguments)
     assert (code, out) == (2, "")
     assert message in err

@@ -284,7 +284,7 @@ def test_bad_input_is_an_error(runs_folder, tmp_path):
     """A folder that is none or holds nothing; a damaged run; an unknown format."""
     with pytest.raises(RunError, match="none is not a folder"):
         make_report(tmp_path / "none")
-    with pytest.raises(RunError, match=r"is not a run and holds none"):
+    with pytest.raises(RunError, match=r"is not a folder of runs"):
         make_report(tmp_path)
     with pytest.raises(ConfigError, match="format: 'gif' is not one of: svg, png, pdf"):
         make_report(runs_folder, form="gif")

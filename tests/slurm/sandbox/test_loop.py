@@ -110,7 +110,7 @@ def test_no_command_reaches_a_cluster_that_was_not_started_here(private_slurm, s
             ):
                 command()
         foreign.conf.write_text(own)
-    with pytest.raises(ConfigError, match="no controller that was started here runs"):
+    with pytest.raises(ConfigError, match="the controller of this sandbox has ended"):
         commands.begin(foreign, chosen)
     assert private_slurm.run("squeue", "-h", "-o", "%A %t %r") == f"{waiting} PD JobHeldUser\n"
 
@@ -202,4 +202,4 @@ def test_wrong_names_are_said_before_slurm_starts(cpsched, monkeypatch):
     monkeypatch.setattr(PrivateSlurm, "start", lambda _: pytest.fail("it starts"))
     for words in (("-d", "nosuch"), ("-p", "nosuch"), ("--jobs", "/nowhere")):
         code, _, err = cpsched("slurm", "sandbox", *words)
-        assert (code, err.splitlines()[-1].startswith("cpsched: ")) == (2, True)
+        assert (code, err.splitlines()[-1].startswith("error: ")) == (2, True)

@@ -264,13 +264,13 @@ def test_bad_input_is_one_line(bench, cpsched, small, tmp_path):
         (("bench", "--out", str(tmp_path), "--track", "requested"), "something else than a bench"),
         (
             ("bench", "--out", str(tmp_path / "x"), "--track", "nothing"),
-            "no track is called 'nothing'; there are: predicted",
+            "unknown track 'nothing'; there are: predicted",
         ),
         (
             ("bench", "--out", str(tmp_path / "y"), "--track", "topology"),
             "--logs: none of the logs of these tracks is there",
         ),
-        (("bench", "--set", "v0"), "no set is called 'v0'; there are: v2"),
+        (("bench", "--set", "v0"), "unknown set 'v0'; there are: v2"),
         (("verify", str(tmp_path / "no")), "no"),
         (("bench", "--out", str(tmp_path / "x"), "-d", "sjf", "-d", "sjf"), "'sjf' is the name of"),
         (("bench", "--out", str(tmp_path / "x"), "-d", "easy"), "'easy' is the name of another"),
