@@ -70,9 +70,9 @@ docs: $(VENV)/.installed-dev core  ## The documentation as a site, in build/docs
 
 tutorials: $(VENV)/.installed-dev core  ## Put what commands print now into the tutorials; look at the difference.
 	@CPSCHED_REWRITE=1 $(BIN)/python -m pytest tests/docs/test_tutorial.py
-	@git diff --stat docs/tutorials
+	@git diff --stat README.md docs
 
-pictures: $(VENV)/.installed-dev core  ## The pictures of the README and the gallery, from the demo; takes a minute, and Chromium.
+pictures: $(VENV)/.installed-dev core  ## The pictures of the README and the guides, from the demo; takes a minute, and Chromium.
 	@$(BIN)/python docs/pictures/make.py build/demo
 	@$(BIN)/python docs/pictures/gallery.py build/demo
 

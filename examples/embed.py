@@ -22,7 +22,7 @@ core = 4
 
 
 class WidestFirst(Dispatcher):
-    """Start the jobs with the most units first; skip what does not fit."""
+    """Start the jobs with the most tasks first; skip what does not fit."""
 
     name = "widest-first"
 
