@@ -218,7 +218,7 @@ def _options(path: Path, trained: Mapping[str, Any]) -> dict[str, str]:
 def _check(path: Path, header: Mapping[str, Any], predictor: str) -> None:
     if header.get("format") != FORMAT:
         raise ConfigError(
-            f"is a model of format {header.get('format')}, this cpsched reads {FORMAT}; train it"
+            f"is a model of format {header.get('format')}, this cpsched reads {FORMAT}. Train it"
             " again",
             where=path,
         )

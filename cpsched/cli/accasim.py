@@ -75,4 +75,4 @@ def import_command(
     echo("")
     echo(leading_text(summary, width()))
     echo("")
-    echo(f"{escaped(str(out))}: the run; cpsched verify says whether it is right")
+    echo(f"{escaped(str(out))}: the run. Check it with cpsched verify")

@@ -230,7 +230,7 @@ def _recorded_wait(schedule: Schedule) -> dict[str, Any]:
         "mean": exact_sum(waits) / len(waits) if len(waits) else None,
         "note": None
         if len(waits)
-        else "the log records no starts; assumed 0 where they are needed",
+        else "the log records no starts. Assumed 0 where they are needed",
     }
 
 

@@ -111,7 +111,7 @@ def test_recorded_waits_are_those_the_log_knows(schedule):
     assert summarize(replace(schedule, workload=workload))["recorded_wait_s"] == {
         "jobs": 0,
         "mean": None,
-        "note": "the log records no starts; assumed 0 where they are needed",
+        "note": "the log records no starts. Assumed 0 where they are needed",
     }
 
 

@@ -91,7 +91,7 @@ def test_writes_all_predictions(files, cpsched, name):
     assert sorted(path.name for path in files.iterdir()) == sorted([name, "four.toml", "log.swf"])
     code, _, err = cpsched(*arguments)
     assert code == 2
-    assert "the file exists; choose another name, or add --force" in err
+    assert "the file exists. Choose another name, or add --force" in err
     assert cpsched(*arguments, "--force")[0] == 0
 
 

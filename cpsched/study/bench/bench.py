@@ -244,11 +244,11 @@ def _check(folder: Path, logset: LogSet) -> None:
         if description["seeds"] != logset.seeds:
             raise RunError(
                 f"{folder}: is a bench of {description['seeds']} repetitions, not {logset.seeds}"
-                " (--quick); name another folder"
+                " (--quick). Name another folder"
             )
     # A bench that was killed before it was described has its windows.
     elif folder.exists() and any(path.name != INPUTS for path in folder.iterdir()):
-        raise RunError(f"{folder}: holds something else than a bench; name another folder")
+        raise RunError(f"{folder}: holds something else than a bench. Name another folder")
     folder.mkdir(parents=True, exist_ok=True)
 
 
