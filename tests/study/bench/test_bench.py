@@ -216,7 +216,7 @@ def test_who_raises_is_told_with_type_and_line(bench, tmp_path, monkeypatch):
     code, out, err = bench("--out", str(tmp_path / "r"), *words)
     assert code == 2
     assert f"KeyError: 'nothing' ({tmp_path / 'raising.py'}, line 8)" in out
-    assert "4 runs failed. The same command tries again" in err
+    assert "4 runs failed. The same command repeats them" in err
 
 
 def test_a_bench_is_checked(bench, cpsched, tmp_path):
