@@ -40,7 +40,7 @@ def test_simulate_prints_a_table_and_what_was_left_out(files, cpsched):
     code, out, err = cpsched(*SIMULATE, "-d", "fifo", "-d", "greedy")
     assert (code, err) == (0, "")
     assert "log: 4 jobs" in out
-    assert "Excluded: 1 row of the log (never ran)" in out
+    assert "Excluded: 1 row of the whole log (never ran)" in out
     assert "Rejected: 1 job that can never run on this system, 25 % of the jobs with 98 %" in out
     assert "  1 job, 98 % of the core time: needs 99 tasks of 1 core" in out
     assert "(first: job 5) To run them: compare the nodes" in " ".join(out.split())
@@ -410,7 +410,7 @@ def test_a_bad_line_is_named_and_can_be_set_aside(files, cpsched):
     assert "'ten'" in err
     code, out, _ = cpsched(*SIMULATE, "--skip-bad-lines")
     assert code == 0
-    assert "Excluded: 1 row of the log (bad line)" in out
+    assert "Excluded: 1 row of the whole log (bad line)" in out
 
 
 def test_debug_shows_a_traceback(files):
