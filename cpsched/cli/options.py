@@ -78,7 +78,7 @@ Rejects = Annotated[Path | None, option(LOG, "--rejects", help=_REJECTS, metavar
 First = Annotated[
     int | None, option(LOG, "--first", help="Read only the first N jobs.", min=1, metavar="N")
 ]
-_SINCE = "Earliest submit time: seconds or UTC date."
+_SINCE = "First submit time: seconds of the log or a UTC date."
 From = Annotated[str | None, option(LOG, "--from", help=_SINCE, metavar="TIME")]
 _UNTIL = "Upper bound of submit times (excluded)."
 To = Annotated[str | None, option(LOG, "--to", help=_UNTIL, metavar="TIME")]
