@@ -286,7 +286,7 @@ def test_train_and_use_it_as_somebody_types_it(tmp_path, cpsched):
     assert status == 0
     assert "Not a forecast on log:" in printed
     assert "was trained on these jobs" in " ".join(printed.split())
-    assert "Answers of user-history for easy:" in printed
+    assert "Predictions of user-history for easy" in printed
     assert "answered by the model" in printed
     frozen = ("train", log, "-p", f"gbm-log:model={path},frozen=yes", "--out", f"{path}2")
     for arguments, message in (
