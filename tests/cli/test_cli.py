@@ -356,17 +356,17 @@ def test_help_has_panels_and_cuts_no_word_off(cpsched, monkeypatch, command):
     assert "…" not in out
     assert "─ Your Slurm ─" in out
     assert "─ Commands ─" not in out
+    assert {"accasim", "batsim"} <= set(out.split())
 
 
 @pytest.mark.parametrize(
     ("command", "rare"),
     [
-        ((), ("accasim", "batsim")),
         (("compare",), ("--restarts", "--outages", "--runtime-model")),
         (("simulate",), ("--checkpoint", "--observe", "--dispatch-interval")),
     ],
 )
-def test_rare_options_and_commands_are_shown_on_demand(cpsched, command, rare):
+def test_rare_options_are_shown_on_demand(cpsched, command, rare):
     """Without them the help says how to see them."""
     for flag, there in (("--help", False), ("--help-all", True)):
         code, out, _ = cpsched(*command, flag)
@@ -375,6 +375,9 @@ def test_rare_options_and_commands_are_shown_on_demand(cpsched, command, rare):
         assert out.rstrip().endswith("--help-all lists rare options and commands as well.") != there
     if "compare" in command:
         assert "--skip-bad-lines" in out
+        text = " ".join(out.replace("│", " ").split())
+        assert "--no-enforce-time-limits Accept jobs above" in text
+        assert "[easy, six without --system]" in text
 
 
 @pytest.mark.parametrize(
