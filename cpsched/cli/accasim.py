@@ -15,7 +15,7 @@ _app = typer.Typer(help="Exchange files with AccaSim.", no_args_is_help=True)
 
 def register(app: typer.Typer) -> None:
     """Add the command to the command line."""
-    app.add_typer(_app, name="accasim", rich_help_panel=LOGS, hidden=True)
+    app.add_typer(_app, name="accasim", rich_help_panel=LOGS)
 
 
 @_app.callback()
