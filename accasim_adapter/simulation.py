@@ -62,13 +62,15 @@ def simulator(
     Raises
     ------
     ConfigError
-        If a job has a request that AccaSim cannot express: bounds on nodes, certain nodes,
-        consecutive or exclusive ones, an even split, or amounts per node.
+        If no job can run on the system, or one has a request that AccaSim cannot express: bounds
+        on nodes, certain nodes, consecutive or exclusive ones, an even split, or amounts per node.
     """
     if not isinstance(workload, Fitted):
         if system is None:
             raise TypeError("a workload that is not mapped onto a system needs one")
         workload = fit(workload, system, enforce_time_limits=False)
+    if len(workload.rejected) == len(workload.workload):
+        raise ConfigError("has no job that can run on this system", where=workload.workload.title)
     _check_can_be_said(workload)
     config = system_config(workload.system)
     manager = ResourceManager(Resources(config["groups"], config["resources"]))

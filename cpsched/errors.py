@@ -22,7 +22,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
-from cpsched.former_names import REMOVED, RENAMED_OPTIONS
+from cpsched.former_names import REMOVED, RENAMED_OPTIONS, USED_ELSEWHERE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -192,6 +192,10 @@ class UnknownNameError(ConfigError):
             super().__init__(message)
             return
         names = sorted(known)
+        usual, ours = USED_ELSEWHERE.get(kind, {}).get(name.lower(), ("", ""))
+        if ours in names:
+            super().__init__(f"unknown {kind} '{name}'. {usual} is called {ours}.")
+            return
         if kind in _LISTED_BY:
             there = f".{did_you_mean(name, names)} All names: {_LISTED_BY[kind]}"
         else:

@@ -1,7 +1,7 @@
 """
-Names that are gone, and what replaces them, for errors that say so in one line.
+Names that are gone or used elsewhere, and what replaces them, for errors that say so in one line.
 
-There are no aliases: a former name is an error.
+There are no aliases: such a name is an error.
 """
 
 from __future__ import annotations
@@ -69,6 +69,17 @@ REMOVED: Mapping[str, Mapping[str, str]] = {
         "cpsched bench card": "use bench --json and the tables in its folder",
         "cpsched bench verify": "use verify",
     },
+}
+#: Names that others use for things that have another name here.
+USED_ELSEWHERE: Mapping[str, Mapping[str, tuple[str, str]]] = {
+    "dispatcher": {
+        "fcfs": ("FCFS", "fifo"),
+        "backfill": ("EASY backfilling", "easy"),
+        "backfilling": ("EASY backfilling", "easy"),
+        "easy-backfilling": ("EASY backfilling", "easy"),
+        "conservative-backfilling": ("conservative backfilling", "conservative"),
+    },
+    "priority": {"fcfs": ("FCFS", "fifo")},
 }
 #: Options that have another name now; of several names those that the command has.
 RENAMED_OPTIONS: Mapping[str, tuple[str, ...]] = {

@@ -218,8 +218,8 @@ def _options(path: Path, trained: Mapping[str, Any]) -> dict[str, str]:
 def _check(path: Path, header: Mapping[str, Any], predictor: str) -> None:
     if header.get("format") != FORMAT:
         raise ConfigError(
-            f"is a model of format {header.get('format')}, this cpsched reads {FORMAT}; train it"
-            " again",
+            f"is a model of format {header.get('format')}, this cpsched reads {FORMAT}."
+            " Train it again.",
             where=path,
         )
     if header.get("predictor") != predictor:

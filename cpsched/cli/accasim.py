@@ -15,7 +15,7 @@ _app = typer.Typer(help="Exchange files with AccaSim.", no_args_is_help=True)
 
 def register(app: typer.Typer) -> None:
     """Add the command to the command line."""
-    app.add_typer(_app, name="accasim", rich_help_panel=LOGS, hidden=True)
+    app.add_typer(_app, name="accasim", rich_help_panel=LOGS)
 
 
 @_app.callback()
@@ -75,4 +75,4 @@ def import_command(
     echo("")
     echo(leading_text(summary, width()))
     echo("")
-    echo(f"{escaped(str(out))}: the run; cpsched verify says whether it is right")
+    echo(f"{escaped(str(out))}: the run. Check it with cpsched verify")

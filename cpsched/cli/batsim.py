@@ -14,7 +14,7 @@ _app = typer.Typer(help="Serve dispatchers to Batsim.", no_args_is_help=True)
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the command line."""
-    app.add_typer(_app, name="batsim", rich_help_panel=LOOK, hidden=True)
+    app.add_typer(_app, name="batsim", rich_help_panel=LOOK)
 
 
 @_app.callback()

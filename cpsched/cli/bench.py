@@ -98,7 +98,7 @@ def command(
     if failed:
         for line in failed[:_MOST_FAILED]:
             echo(f"failed: {escaped(line)}")
-        raise RunError(f"{counted(len(failed), 'run')} failed; The same command repeats them")
+        raise RunError(f"{counted(len(failed), 'run')} failed. The same command repeats them.")
 
 
 def _describe(logset: LogSet, places: list[Path], *, as_json: bool) -> None:

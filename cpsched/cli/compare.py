@@ -15,7 +15,7 @@ from cpsched.cli.log_study import (
     say_what_is_not_followed,
     study_of_log,
 )
-from cpsched.cli.options import COMPARISON, RepeatedRuns, Shown, grouped, option, option_of
+from cpsched.cli.options import COMPARISON, ComparedRuns, Shown, grouped, option, option_of
 from cpsched.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -40,14 +40,15 @@ def command(
     ] = None,
     baseline_system: Annotated[str | None, option(COMPARISON, help=_SYSTEM, hidden=True)] = None,
     *,
-    runs: RepeatedRuns,
+    runs: ComparedRuns,
     shown: Shown,
 ) -> None:
     """
     Compare dispatchers on job logs, with confidence intervals and a report.
 
     Runs that exist in --out are reused. Without --system the system is inferred from the log, and
-    six dispatchers run five times each. A study file has its own system, dispatchers and rules.
+    six dispatchers run five times each unless you name others. A study file has its own system,
+    dispatchers and rules.
     """
     from cpsched.study import load_study
 

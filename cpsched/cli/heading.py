@@ -65,25 +65,22 @@ def left_out(run: Path) -> Iterator[str]:
         schedule = load_run(run).schedule
         yield from not_simulated(schedule.workload, schedule.rejected)
     else:
-        yield from _not_jobs(counts["set_aside"], counts["in_log"])
+        yield from _not_jobs(counts["set_aside"])
 
 
 def not_simulated(workload: Workload, rejected: Mapping[int, str]) -> Iterator[str]:
     """Give lines on the rows of a log that are not jobs, or are jobs that cannot run."""
     from cpsched.metrics.rejections import rejections
 
-    aside = dict(sorted(workload.set_aside))
-    yield from _not_jobs(aside, len(workload) + sum(aside.values()))
+    yield from _not_jobs(dict(sorted(workload.set_aside)))
     if rejected:
         yield from _rejected(rejections(workload, rejected), len(workload))
 
 
-def _not_jobs(rows: Mapping[str, int], of: int) -> Iterator[str]:
+def _not_jobs(rows: Mapping[str, int]) -> Iterator[str]:
+    """Give no share: the rows are those of the whole log, the jobs may be a part of it."""
     for reason, number in rows.items():
-        yield (
-            f"Excluded: {counted(number, 'row')} of the log ({escaped(reason)}),"
-            f" {_percent(number / of)} of its rows."
-        )
+        yield f"Excluded: {counted(number, 'row')} of the whole log ({escaped(reason)})."
 
 
 def _rejected(rejections: list[Rejection], jobs: int) -> Iterator[str]:

@@ -78,7 +78,7 @@ Rejects = Annotated[Path | None, option(LOG, "--rejects", help=_REJECTS, metavar
 First = Annotated[
     int | None, option(LOG, "--first", help="Read only the first N jobs.", min=1, metavar="N")
 ]
-_SINCE = "Earliest submit time: seconds or UTC date."
+_SINCE = "First submit time: seconds of the log or a UTC date."
 From = Annotated[str | None, option(LOG, "--from", help=_SINCE, metavar="TIME")]
 _UNTIL = "Upper bound of submit times (excluded)."
 To = Annotated[str | None, option(LOG, "--to", help=_UNTIL, metavar="TIME")]
@@ -206,7 +206,7 @@ def _rule(help: str, **more: Any) -> Any:  # noqa: A002
 _OVERRUN = "Treatment of jobs at their requested time. [kill]"
 _CORRECTION = "Estimate of overrunning jobs. [requested]"
 _INTERVAL = "Dispatch at multiples of S seconds only."
-_LIMITS = "Enforce time limits of queues. [yes]"
+_LIMITS = "Accept jobs above the time limit of their queue. [reject them]"
 _RESTARTS = "Restartable jobs: share=0.5,cost=30. [of the log]"
 _MALLEABLE = "Malleable jobs: share=0.5,most=2. [of the log]"
 _RUNTIMES = "Runtime model NAME:KEY=VALUE,... [recorded]"
@@ -307,6 +307,16 @@ class RepeatedRuns(MeasuredRuns):
 
     repeat: Repeat = None
     jitter: Jitter = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparedRuns(RepeatedRuns):
+    """Options: the runs of a log, of several dispatchers where its system is inferred."""
+
+    dispatchers: Annotated[
+        list[str] | None,
+        _name(*_DISPATCHER, help="NAME:KEY=VALUE,... (repeatable). [easy, six without --system]"),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -32,20 +32,22 @@ KINDS = {
     "changes": "change the system, log or rules in a scenario (what-if --change)",
     "observers": "record events of a run (simulate --observe)",
 }
+#: Other names of kinds: the option of a priority is ``order``.
+_OTHER_NAMES = {"system": "systems", "orders": "priorities", "order": "priorities"}
 #: A reference in a docstring: its last word is the name.
 _ROLE = re.compile(r":\w+:`~?(?:[\w.]*\.)?(\w+)`")
 
 
 def kind_of(text: str, kinds: Collection[str] = tuple(KINDS)) -> str:
     """
-    Return a kind by its name, which may be in the singular.
+    Return a kind by its name, which may be in the singular; ``orders`` are priorities.
 
     Raises
     ------
     UnknownNameError
         If there is none.
     """
-    singular = {name: kind for kind, name in registry.GROUPS.items()} | {"system": "systems"}
+    singular = {name: kind for kind, name in registry.GROUPS.items()} | _OTHER_NAMES
     kind = singular.get(text.replace("_", " "), text.replace("-", "_"))
     if kind not in kinds:
         raise UnknownNameError("kind", text, kinds)

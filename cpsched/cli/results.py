@@ -84,7 +84,7 @@ def _show_finding(table: ResultsTable, repeat: str) -> None:
 
     lines = [
         *conclusions(table, repeat),
-        *(line for finding in findings(table, repeat) for line in group_lines(table, finding.run)),
+        *(line for finding in findings(table, repeat) for line in group_lines(table, finding)),
     ]
     if lines:
         echo("")

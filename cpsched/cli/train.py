@@ -23,6 +23,7 @@ from cpsched.util.atomic_files import check_new_file
 from cpsched.util.model_files import with_models
 
 if TYPE_CHECKING:
+    from cpsched.model.workload import Workload
     from cpsched.study.prediction.replay import JobStarts
     from cpsched.study.prediction.training import Training
     from cpsched.systems.mapping import Fitted
@@ -86,3 +87,18 @@ def _print(fitted: Fitted, starts: JobStarts, training: Training, out: Path) -> 
     named = out.name in registry.names("predictors") and out.name == str(out)
     use = f"./{out}" if named else str(out)
     echo(f"Model: {escaped(str(out))} (use it with --predictor {escaped(use)})")
+    last = int(fitted.workload.submit[training.evaluation.rows].max())
+    moments = [_moment(fitted.workload, second) for second in (last, last + 1)]
+    echo(
+        f"Last submit of the training jobs: {moments[0].replace('T', ' ')}. Simulate later jobs"
+        f" with --from {moments[1]}"
+    )
+
+
+def _moment(workload: Workload, second: int) -> str:
+    """Return a second as a UTC date, or as it is if the log has no date."""
+    import numpy as np
+
+    if workload.epoch is None:
+        return str(second)
+    return str(np.datetime64(workload.epoch + second, "s"))

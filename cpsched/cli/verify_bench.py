@@ -10,9 +10,13 @@ from typing import TYPE_CHECKING
 
 from cpsched.cli.bench_scores import files_of, scored
 from cpsched.cli.verify_run import checked_run
+from cpsched.errors import RunError
 from cpsched.simulation.identity import file_digest
-from cpsched.study.bench.bench import INPUTS, about, reopened, runs_of
+from cpsched.study.bench.bench import INPUTS, TRACKS, about, reopened, runs_of
 from cpsched.study.bench.log_windows import LogWindow
+from cpsched.study.folder import MARK
+from cpsched.study.results import collect
+from cpsched.study.run_spec import run_specs
 from cpsched.util.versions import versions
 from cpsched.util.words import escaped
 
@@ -69,6 +73,7 @@ def recount(
         If the folder is not a bench, or a run fails.
     """
     bench = reopened(folder)
+    _check_finished(folder, bench)
     wrong = [*_windows(folder, bench)]
     paths = [path for runs in _paths(folder).values() for path in runs.values()]
     for done, path in enumerate(paths):
@@ -86,6 +91,27 @@ def recount(
         schedules=len(paths),
         runs=again,
     )
+
+
+def _check_finished(folder: Path, bench: Bench) -> None:
+    """Refuse a bench of which runs are still to be made: its tables say nothing yet."""
+    there = dict(_runs_there(folder))
+    studies = {track.name: bench.study(track, folder) for track in bench.tracks}
+    wanted = {name: len(run_specs(study)) for name, study in studies.items() if study is not None}
+    done = sum(min(there.get(name, 0), number) for name, number in wanted.items())
+    if done < (total := sum(wanted.values())):
+        raise RunError(
+            f"{folder}: unfinished, {done:,} of {total:,} runs. Repeat the cpsched bench command"
+            " first."
+        )
+
+
+def _runs_there(folder: Path) -> Iterator[tuple[str, int]]:
+    """Yield the number of finished runs of each track that was begun."""
+    for name in about(folder)["tracks"]:
+        path = folder / TRACKS / name
+        if any(path.glob(f"runs/*/{MARK}")):
+            yield name, len(collect(path).runs)
 
 
 def _other_versions(folder: Path) -> Iterator[str]:

@@ -25,7 +25,7 @@ from cpsched.dispatch.backlog import OVERDUE
 from cpsched.dispatch.orders import Wsept, check_overdue
 from cpsched.dispatch.passes import decision_of, easy_pass, frozen, start_in_order
 from cpsched.dispatch.shadow import PREDICTED, REQUESTED
-from cpsched.errors import check_choice
+from cpsched.errors import DispatchError, check_choice
 from cpsched.model.decision import Decision, PlannedStarts, Start
 from cpsched.model.jobtable import JobTable
 
@@ -147,6 +147,20 @@ class CpPool(PlanningDispatcher[PoolProblem]):
         """Return limits on waiting jobs other than resources; subclasses may have others."""
         return [limit for cap in self._caps for limit in cap.limits(view, jobs, self.allocator)]
 
+    def _limits(self, view: View, jobs: JobTable) -> Sequence[Limit]:
+        """Return the limits of :meth:`own_limits`, whose arrays have a number for each job."""
+        limits = self.own_limits(view, jobs)
+        for limit in limits:
+            check = ("demand", "waiting", len(jobs)), ("allocated", "running", len(view.running))
+            for name, of, number in check:
+                shape = np.shape(getattr(limit, name))
+                if shape != (number,):
+                    raise DispatchError(
+                        f"{type(self).__name__}.own_limits: {name} of a Limit has shape {shape}."
+                        f" It needs {(number,)}, one number for each {of} job."
+                    )
+        return limits
+
     def reservations(self, view: View, decision: Decision) -> Sequence[Reservation]:
         """
         Return what is kept for jobs planned for later, nothing for those that found no nodes.
@@ -160,12 +174,12 @@ class CpPool(PlanningDispatcher[PoolProblem]):
 
     def _fits_now(self, view: View, jobs: JobTable) -> BoolArray:
         fits = super()._fits_now(view, jobs)
-        for limit in self.own_limits(view, jobs):
+        for limit in self._limits(view, jobs):
             fits &= limit.demand <= limit.free
         return fits
 
     def _may_start_together(self, view: View, jobs: JobTable) -> bool:
-        return all(limit.demand.sum() <= limit.free for limit in self.own_limits(view, jobs))
+        return all(limit.demand.sum() <= limit.free for limit in self._limits(view, jobs))
 
     def problem(self, view: View, jobs: JobTable) -> PoolProblem:
         """Return the jobs and the machine as one pool."""
@@ -176,7 +190,7 @@ class CpPool(PlanningDispatcher[PoolProblem]):
             objective.divisors(jobs, view.now),
             objective.durations(jobs),
             self.allocator,
-            self.own_limits(view, jobs),
+            self._limits(view, jobs),
         )
 
     def model(self, problem: PoolProblem) -> BuiltModel:
@@ -265,7 +279,7 @@ class CpPool(PlanningDispatcher[PoolProblem]):
     def _within_limits(self, view: View, rows: IntArray) -> BoolArray:
         """Return which jobs keep to all limits of one's own if those before them start, too."""
         within = np.ones(len(rows), dtype=np.bool_)
-        for limit in self.own_limits(view, JobTable(view.waiting.store, rows)):
+        for limit in self._limits(view, JobTable(view.waiting.store, rows)):
             left = limit.free
             for at in np.flatnonzero(within):
                 if limit.demand[at] > left:

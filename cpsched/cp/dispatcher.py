@@ -34,6 +34,9 @@ SEARCHES = (DEFAULT, *OBJECTIVES)
 WINDOW = 20
 LIMIT = 0.0005
 
+#: Modules whose models have every list plan as a solution.
+_OURS = "cpsched."
+
 P = TypeVar("P", bound=DecisionProblem)
 
 
@@ -173,7 +176,13 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
         """Return the plan to follow and the statistics of finding it."""
         if not self.solves:
             return problem.listed, {}
-        return answer(problem, self.model(problem), self.limits)
+        plan, numbers = answer(problem, self.model(problem), self.limits)
+        if not type(self).model.__module__.startswith(_OURS):
+            numbers = {
+                stats.NO_LIST_PLAN if name == stats.WRONGLY_INFEASIBLE else name: number
+                for name, number in numbers.items()
+            }
+        return plan, numbers
 
     def _in_window(self, view: View) -> JobTable:
         order = self.priority.order(view.waiting, view.now)

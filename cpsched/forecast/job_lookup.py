@@ -60,7 +60,7 @@ def find_job(fitted: Fitted, job_id: str, time: int) -> LoggedJob:
     known = rows[workload.submit[rows] <= time]
     if not len(known):
         raise ConfigError(
-            f"job {brief(job_id)} is not submitted until second {workload.submit[rows[0]]}; ask"
+            f"job {brief(job_id)} is not submitted until second {workload.submit[rows[0]]}. Ask"
             " about that second or a later one",
             key="--at",
         )
@@ -75,7 +75,7 @@ def _missing(workload: Workload, job_id: str) -> str:
         tasks = np.flatnonzero(workload.array.codes == workload.array.values.index(job_id))
         names = ", ".join(map(brief, workload.job_id[tasks[:_MOST_TASKS]].tolist()))
         return (
-            f"{brief(job_id)} is an array of {counted(len(tasks), 'task')}; ask about one of them:"
+            f"{brief(job_id)} is an array of {counted(len(tasks), 'task')}. Ask about one of them:"
             f" {names}{', ...' if len(tasks) > _MOST_TASKS else ''}"
         )
     names_of_all = workload.job_id

@@ -67,7 +67,7 @@ def queue_metrics(snapshot: Snapshot, system: System) -> list[Metric]:
         ),
         Metric(
             "queue_jobs",
-            "Jobs by partition and state; a job for several partitions counts under all names.",
+            "Jobs by partition and state. A job for several partitions counts under all names.",
             [
                 ({"partition": partition, "state": state}, tally[partition, state])
                 for partition in partitions

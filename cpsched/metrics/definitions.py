@@ -173,10 +173,11 @@ def _share(
 
 
 _COUNTS = (
-    Metric("in_log", "rows in the log", ("counts", "in_log"), "rows of the log", "rows",
+    Metric("in_log", "rows in the log", ("counts", "in_log"),
+           "jobs of the log or of its part, and excluded rows of the whole log", "rows",
            None, "jobs"),
     Metric("excluded", "excluded rows", ("counts", "set_aside"),
-           "rows of the log that are not jobs", "rows", None, "jobs"),
+           "rows of the whole log that are not jobs", "rows", None, "jobs"),
     _jobs("rejected", "rejected", "jobs that can never run on this system", Better.LOWER),
     _jobs("simulated", "simulated", "jobs that were simulated, each attempt counted"),
     _jobs("completed", "completed", "jobs that ran to their end", Better.HIGHER),

@@ -43,9 +43,10 @@ def outcomes(schedule: Schedule) -> dict[str, dict[str, Any]]:
         in lower case, together all jobs; ``requeued`` and ``suspended``, of jobs that ended in
         whatever way; ``attempts``, rows that are further attempts of another row's job;
         ``set_aside: REASON``, of rows of the log that are no jobs. Each has ``jobs``;
-        ``of_jobs``, their share of the jobs (of all rows for ``set_aside``); and ``of_core_hours``,
-        their share of the cores that all jobs ask for times the seconds that they ran in the log
-        (None for ``set_aside``, and where no job ran).
+        ``of_jobs``, their share of the jobs; and ``of_core_hours``, their share of the cores that
+        all jobs ask for times the seconds that they ran in the log (None for ``set_aside``, and
+        where no job ran). Excluded rows are those of the whole log, and their ``of_jobs`` is the
+        share of these jobs and rows: if the jobs are a part of the log, it is too high.
     """
     workload, segments = schedule.workload, schedule.segments
     time = core_time(workload)

@@ -138,11 +138,11 @@ def _gathered(schedule: Schedule) -> dict[str, IntArray]:
 
 def counts(schedule: Schedule) -> dict[str, Any]:
     """
-    Return the fate of every row of the log; :func:`~cpsched.metrics.outcomes.outcomes` has shares.
+    Return the fate of every job; :func:`~cpsched.metrics.outcomes.outcomes` has shares.
 
     ``in_log = set aside + rejected + simulated`` and ``simulated = completed + timeout + killed
     + cancelled + never_started + not_ended``. Of the simulated rows ``attempts`` are further
-    attempts of a job.
+    attempts of a job. The rows set aside are those of the whole log, even if the jobs are a part.
     """
     workload = schedule.workload
     aside = {reason: int(number) for reason, number in workload.set_aside}
@@ -230,7 +230,7 @@ def _recorded_wait(schedule: Schedule) -> dict[str, Any]:
         "mean": exact_sum(waits) / len(waits) if len(waits) else None,
         "note": None
         if len(waits)
-        else "the log records no starts; assumed 0 where they are needed",
+        else "the log records no starts. Assumed 0 where they are needed",
     }
 
 

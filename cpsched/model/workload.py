@@ -284,7 +284,8 @@ class Workload:
     header
         The log's own metadata, in file order.
     set_aside
-        Excluded rows of the log, by reason. Every summary shows them.
+        Excluded rows of the log, by reason. Every summary shows them. A part of a log has those of
+        the whole log.
     """
 
     title: str
@@ -451,9 +452,10 @@ class Workload:
         self, *, first: int | None = None, start: int | None = None, end: int | None = None
     ) -> Self:
         """
-        Return the jobs submitted in ``[start, end)`` (seconds since the epoch), at most ``first``.
+        Return the jobs submitted in ``[start, end)``, at most ``first``.
 
-        A job whose dependency is cut off loses it.
+        Both are seconds of the log's clock, as ``submit``: Unix seconds minus ``epoch``. A job
+        whose dependency is cut off loses it.
         """
         keep = np.ones(self.num_jobs, dtype=np.bool_)
         if start is not None:

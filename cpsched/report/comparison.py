@@ -233,7 +233,7 @@ def what_if(
     from cpsched.study import scenarios
 
     if not changes:
-        raise ConfigError("is empty; give what is to be changed", key="changes")
+        raise ConfigError("is empty. Give what is to be changed", key="changes")
     (own,) = _specifications([dispatcher or "easy"], "dispatcher")
     if policy is not None:
         own = following(Path(policy), dispatcher)
@@ -291,10 +291,10 @@ def _only_parameter_of(key: str) -> str:
 def _carried_out(study: Study, folder: Path, jobs: int, *, passing: bool) -> Comparison:
     outcome = carry_out(study, folder, jobs=jobs)
     for reason in outcome.unknown:
-        warnings.warn(f"{reason}; its runs are made every time", stacklevel=3)
+        warnings.warn(f"{reason}. Its runs are made every time", stacklevel=3)
     if outcome.failed:
         first = outcome.failed[0]
-        which = f"{len(outcome.failed)} of {outcome.runs} runs failed; the first, {first.name}"
+        which = f"{len(outcome.failed)} of {outcome.runs} runs failed. The first, {first.name}"
         raise RunError(f"{which}: {first.error}")
     return _comparison(folder, passing=passing)
 
@@ -373,7 +373,7 @@ def _specifications(given: str | Sequence[str], what: str) -> list[str]:
         if not isinstance(spec, str):
             raise TypeError(
                 f"the {what} {getattr(spec, 'name', spec)!r} is an object, must be a specification"
-                " such as 'easy:backfill=sjf'; simulate() takes objects, compare_runs() its runs"
+                " such as 'easy:backfill=sjf': simulate() takes objects, compare_runs() its runs"
             )
     return specifications
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from cpsched.cp.stats import SOLVER_CALLS, WRONGLY_INFEASIBLE
+from cpsched.cp.stats import NO_LIST_PLAN, SOLVER_CALLS, WRONGLY_INFEASIBLE
 from cpsched.report.views import View
 from cpsched.util.words import counted, escaped
 
@@ -85,7 +85,10 @@ def decision_view(rows: Sequence[Row]) -> View | None:
 
 def solver_notes(runs: Iterable[tuple[str, _Counts]]) -> Iterator[str]:
     """
-    Give a line for each dispatcher whose solver answered wrongly that there is no plan.
+    Give a line for each dispatcher whose solver answered that there is no plan.
+
+    If the model is the user's, the cause is a constraint that list plans do not keep. Otherwise the
+    answer is wrong.
 
     Parameters
     ----------
@@ -93,10 +96,19 @@ def solver_notes(runs: Iterable[tuple[str, _Counts]]) -> Iterator[str]:
         The dispatcher's name and the decision counts of each run.
     """
     wrong: Counter[str] = Counter()
+    own: Counter[str] = Counter()
     calls: Counter[str] = Counter()
     for dispatcher, counts in runs:
         wrong[dispatcher] += int(counts.get(WRONGLY_INFEASIBLE, 0))
+        own[dispatcher] += int(counts.get(NO_LIST_PLAN, 0))
         calls[dispatcher] += int(counts.get(SOLVER_CALLS, 0))
+    for dispatcher, number in own.items():
+        if number:
+            yield (
+                f"{escaped(dispatcher)}: the model allows no list plan in {number:,} of"
+                f" {counted(calls[dispatcher], 'solver call')}. A constraint added in model() does"
+                " not bind list plans and filling. Use own_limits() of CpPool."
+            )
     for dispatcher, number in wrong.items():
         if number:
             yield (

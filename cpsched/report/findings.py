@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpsched.study.verdicts import LEAST, LOWER, ONE_RUN, UNKNOWN, is_clear, is_of_log
+from cpsched.metrics.groups import SIZES
+from cpsched.metrics.jobs import CLASSES
+from cpsched.study.verdicts import HIGHER, LEAST, LOWER, ONE_RUN, UNKNOWN, is_clear, is_of_log
 from cpsched.util.words import duration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
+    from cpsched.metrics.definitions import Group
     from cpsched.report.results_table import ResultsTable
     from cpsched.study.comparisons import Result
     from cpsched.study.results import RunKey
@@ -49,6 +52,11 @@ _BASELINE = "baseline"
 _MANY_TIMES = 10
 #: Kinds of groups that every log has.
 _FORMS = ("length", "size")
+#: Said where each predictor has a baseline: no ratio compares the predictors.
+_SEVERAL_BASELINES = (
+    "Each predictor has its own baseline. To compare predictors: cpsched what-if LOG --change"
+    " 'predictor NAME'."
+)
 _CAVEATS = {
     "days": "Intervals are over the days of the log. On a system whose queue never empties for"
     " weeks they are too narrow.",
@@ -295,7 +303,12 @@ def _finding(table: ResultsTable, case: str, changes: dict[RunKey, Change], repe
     ranked = known or changes
     run = min(ranked, key=lambda key: ranked[key].rank)
     best = ranked[run]
-    sentences = [headline(best, alone=len(ranked) == 1)]
+    sentences = []
+    several = len({of.base for of in changes.values()}) > 1
+    if not several or best.claim in (Claim.GAIN, Claim.ONE_RUN):
+        sentences.append(headline(best, alone=len(ranked) == 1))
+    if several:
+        sentences.append(_SEVERAL_BASELINES)
     if table.study.by_group:
         others = (of for key, of in changes.items() if key != run)
         sentences += [f"{other}." for other in others]
@@ -303,6 +316,7 @@ def _finding(table: ResultsTable, case: str, changes: dict[RunKey, Change], repe
             sentences.append(f"The comparison covers jobs submitted from {start} on.")
     else:
         sentences += _others(table, ranked, run)
+        sentences += _worse(ranked, run)
         sentences += _front(table, case)
     if len(ranked) < len(changes):
         sentences.append("Runs that know the actual runtimes are not ranked.")
@@ -330,7 +344,7 @@ def _others(table: ResultsTable, changes: dict[RunKey, Change], best: RunKey) ->
         return
     if claim is Claim.GAIN:
         level = [
-            f"{of.name} ({change(of.main.ratio)})"
+            _with_change(of)
             for run, of in changes.items()
             if run != best and of.claim is Claim.GAIN and not table.is_lower(best, run, QUALITY)
         ]
@@ -343,6 +357,22 @@ def _others(table: ResultsTable, changes: dict[RunKey, Change], best: RunKey) ->
             yield f"Lowest slowdown with the longest wait kept: {lowest}."
         elif len(changes) > 1:
             yield "The longest wait rises in every run with a lower slowdown."
+
+
+def _worse(changes: dict[RunKey, Change], best: RunKey) -> Iterator[str]:
+    """Yield the runs that are significantly worse than their baseline, a line for each baseline."""
+    by_base: dict[str, list[Change]] = {}
+    for run, of in changes.items():
+        if run != best and of.main.verdict.startswith(HIGHER):
+            by_base.setdefault(of.base, []).append(of)
+    for base, worse in by_base.items():
+        ordered = sorted(worse, key=lambda of: of.main.ratio)
+        yield f"Worse than {base}: {_listed([_with_change(of) for of in ordered])}."
+
+
+def _with_change(of: Change) -> str:
+    ratio = of.main.ratio
+    return of.name if ratio == float("inf") else f"{of.name} ({change(ratio)})"
 
 
 def _front(table: ResultsTable, case: str) -> Iterator[str]:
@@ -386,39 +416,91 @@ def conclusions(table: ResultsTable, repeat: str = REPETITIONS) -> list[str]:
     return [*lines, *common]
 
 
-def group_lines(table: ResultsTable, run: RunKey) -> Iterator[str]:
+def group_lines(table: ResultsTable, of_case: Finding) -> Iterator[str]:
     """
     Yield which jobs wait longer in a run and which less, by length and size.
 
-    Nothing of a run that was not repeated: no difference has a verdict then.
+    That is the run of a finding; among scenarios, also each other with significant groups.
     """
-    if len(table.repetitions[run]) == 1:
-        return
-    rows = [
-        row
-        for row in table.group_rows(run)
-        if row.metric == COMMON_WAIT
-        and row.group[0] in _FORMS
-        and abs(row.difference or 0) >= _NOTICED
-    ]
-    worse = [row for row in rows if row.effect == "worse"]
-    better = [row for row in rows if row.effect == "better"]
-    unclear = sorted(
-        (row for row in rows if not row.effect), key=lambda row: -abs(row.difference or 0)
-    )
-    name = table.name(run)
-    if worse:
-        yield f"Wait longer under {name}: {_groups(worse)}."
-    if better:
-        yield f"Wait less under {name}: {_groups(better)}."
-    if unclear and any(row.difference_interval for row in unclear):
-        rest = len(unclear) - _MOST_GROUPS
-        more = f", {rest} more" if rest > 0 else ""
-        yield f"Not significant under {name}: {_groups(unclear[:_MOST_GROUPS])}{more}."
+    runs = [of_case.run]
+    if table.study.by_group:
+        runs = [run for run in table.cases[of_case.case] if run not in table.baselines]
+    listed: set[Group] = set()
+    for run in runs:
+        groups = _Groups.of(table, run)
+        if run == of_case.run or groups.worse or groups.better:
+            yield from groups.lines(table.name(run))
+            listed.update(groups.listed)
+    if listed:
+        yield _definitions(listed)
+
+
+class _Groups(NamedTuple):
+    """Changes of waits by length and size in a run: significant ones, and the largest others."""
+
+    worse: list[Result]
+    better: list[Result]
+    unclear: list[Result]
+    more: int
+
+    @classmethod
+    def of(cls, table: ResultsTable, run: RunKey) -> _Groups:
+        """
+        Return those of a run.
+
+        Nothing of a run that was not repeated: no difference has a verdict then.
+        """
+        repeated = len(table.repetitions[run]) > 1
+        rows = [
+            row
+            for row in (table.group_rows(run) if repeated else ())
+            if row.metric == COMMON_WAIT
+            and row.group[0] in _FORMS
+            and abs(row.difference or 0) >= _NOTICED
+        ]
+        unclear = sorted(
+            (row for row in rows if not row.effect), key=lambda row: -abs(row.difference or 0)
+        )
+        if not any(row.difference_interval for row in unclear):
+            unclear = []
+        return cls(
+            worse=[row for row in rows if row.effect == "worse"],
+            better=[row for row in rows if row.effect == "better"],
+            unclear=unclear[:_MOST_GROUPS],
+            more=len(unclear[_MOST_GROUPS:]),
+        )
+
+    @property
+    def listed(self) -> list[Group]:
+        """The groups that the lines name."""
+        return [row.group for row in (*self.worse, *self.better, *self.unclear)]
+
+    def lines(self, name: str) -> Iterator[str]:
+        """Yield a line for each list that is not empty."""
+        if self.worse:
+            yield f"Wait longer under {name}: {_groups(self.worse)}."
+        if self.better:
+            yield f"Wait less under {name}: {_groups(self.better)}."
+        if self.unclear:
+            more = f", {self.more} more" if self.more else ""
+            yield f"Below 1 % or not significant under {name}: {_groups(self.unclear)}{more}."
 
 
 def _groups(rows: Sequence[Result]) -> str:
     return ", ".join(f"{row.group[1]} jobs {wait_change(row)}" for row in rows)
+
+
+def _definitions(groups: Collection[Group]) -> str:
+    """Return the meaning of groups: ``Runtimes: short (at most 1 h).``"""
+    texts = []
+    for kind, title, meanings in (
+        ("length", "Runtimes", CLASSES),
+        ("size", "Requests as shares of the system", SIZES),
+    ):
+        named = [f"{name} ({text})" for name, text in meanings.items() if (kind, name) in groups]
+        if named:
+            texts.append(f"{title}: {', '.join(named)}.")
+    return " ".join(texts)
 
 
 def wait_change(row: Result) -> str:

@@ -74,9 +74,12 @@ def outcome_text(name: str, outcome: Mapping[str, Any]) -> str:
     name, outcome
         Of :func:`~cpsched.metrics.outcomes.outcomes`.
     """
-    jobs = outcome["jobs"]
-    thing = "row" if name.partition(":")[0] in _ROWS else "job"
+    jobs, kind = outcome["jobs"], name.partition(":")[0]
+    thing = "row" if kind in _ROWS else "job"
     number = counted(jobs, thing) if isinstance(jobs, int) else f"{jobs:,.1f} {thing}s"
+    if kind == EXCLUDED:
+        # The jobs may be a part of the log, so that a share of them would say nothing.
+        return f"{_capital(escaped(in_words(name)))}: {number} of the whole log"
     work = outcome["of_core_hours"]
     with_work = "" if work is None else f" with {_percent(work)} of the core-hours"
     share = _percent(outcome["of_jobs"])

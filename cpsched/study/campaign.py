@@ -147,7 +147,7 @@ def carry_out(
         unknown = tuple(dict.fromkeys(reason for task in tasks for reason in task.unknown))
         if display is not None:
             for reason in unknown:
-                display.note(f"{reason}; its runs are made every time")
+                display.note(f"{reason}. Its runs are made every time")
             display.begin(len(tasks), len(existing))
         failed = {}
         if missing:

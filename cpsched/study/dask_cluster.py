@@ -84,7 +84,7 @@ class DaskCluster:
                         yield RunOutcome(name=task.name, error=f"Dask's worker: {reason}")
             except CancelledError as error:
                 raise RunError(
-                    "Dask's scheduler is lost, or has cancelled runs; what is finished is kept, and"
+                    "Dask's scheduler is lost, or has cancelled runs. What is finished is kept, and"
                     " the same command continues"
                 ) from error
             finally:

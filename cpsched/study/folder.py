@@ -53,11 +53,11 @@ def check_target(folder: Path, *, overwrite: bool) -> None:
             raise RunError(f"{folder} cannot be made: {parent} is not a writable folder")
         return
     if not folder.is_dir():
-        raise RunError(f"{folder} is a file; name a folder that does not exist")
+        raise RunError(f"{folder} is a file. Name a folder that does not exist")
     if not any(folder.iterdir()):
         return
     if not overwrite:
-        raise RunError(f"{folder} exists; name another folder, or add --force")
+        raise RunError(f"{folder} exists. Name another folder, or add --force")
     if files_of_run(folder) is None:
         raise RunError(f"{folder} is not a run, so --force does not replace it")
 

@@ -349,7 +349,7 @@ def second_of(workload: Workload, key: str, moment: int | str | None) -> int | N
         return moment
     if workload.epoch is None:
         raise ConfigError(
-            "the log does not say when its second 0 was; give seconds instead of a date",
+            "the log does not say when its second 0 was. Give seconds instead of a date",
             where=workload.title,
             key=key,
         )

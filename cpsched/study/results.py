@@ -226,7 +226,7 @@ def _check_distinct(described: Iterable[Mapping[str, Any]]) -> None:
 def _twins(first: str, other: str, names: Iterable[str]) -> str:
     return (
         f"{first} and {other} are both {' / '.join(names)}, but they are not repetitions of each"
-        " other; move one away"
+        " other. Move one away"
     )
 
 
@@ -238,7 +238,7 @@ def _description(folder: Path) -> dict[str, Any]:
     about = _json(path)
     if about.get("format") != FORMAT:
         raise RunError(
-            f"{path}: format is {about.get('format')!r}, this cpsched reads {FORMAT}; run the study"
+            f"{path}: format is {about.get('format')!r}, this cpsched reads {FORMAT}. Run the study"
             " again in a new folder"
         )
     try:
@@ -247,7 +247,7 @@ def _description(folder: Path) -> dict[str, Any]:
             int(run["seed"])
         Baseline(**about["baseline"])
     except (LookupError, TypeError, ValueError) as error:
-        raise RunError(f"{path} is damaged ({error}); run the study again") from error
+        raise RunError(f"{path} is damaged ({error}). Run the study again") from error
     return about
 
 
@@ -301,11 +301,11 @@ def _read(run: Path, description: Mapping[str, Any]) -> RunResult:
     about = _json(run / MARK)
     if (version := about.get("format")) != RUN_FORMAT:
         raise RunError(
-            f"{run / MARK}: format is {version!r}, this cpsched reads {RUN_FORMAT}; run the study"
+            f"{run / MARK}: format is {version!r}, this cpsched reads {RUN_FORMAT}. Run the study"
             " again in a new folder"
         )
     for name, what in faults(run, ("jobs.parquet", "metrics.json")):
-        raise RunError(f"{run / name} {what}; delete the folder and run the study again")
+        raise RunError(f"{run / name} {what}. Delete the folder and run the study again")
     try:
         summary = _json(run / "metrics.json")
         return RunResult(
@@ -330,7 +330,7 @@ def _read(run: Path, description: Mapping[str, Any]) -> RunResult:
 
 def _damaged(run: Path, error: Exception) -> str:
     reason = str(error).partition("\n")[0]
-    return f"{run} is damaged ({reason}); delete the folder and run the study again"
+    return f"{run} is damaged ({reason}). Delete the folder and run the study again"
 
 
 def _days(run: Path, steady: Sequence[int] | None) -> dict[tuple[Group, str], Sums]:
@@ -398,7 +398,7 @@ def _json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise RunError(f"{path} cannot be read ({error}); run the study again") from error
+        raise RunError(f"{path} cannot be read ({error}). Run the study again") from error
     if not isinstance(content, Mapping):
-        raise RunError(f"{path} is not a JSON object; run the study again")
+        raise RunError(f"{path} is not a JSON object. Run the study again")
     return dict(content)

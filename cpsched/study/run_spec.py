@@ -76,7 +76,7 @@ class RunSpec:
         if now.digest != self.identity:
             raise RunError(
                 f"{_called(self)}: the code, the files or the versions of libraries here are not"
-                " those with which the study began; start it again"
+                " those with which the study began. Start it again"
             )
 
     def record(self) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def run_specs(study: Study) -> list[RunSpec]:
                 if task.identity in tasks:
                     twin = tasks[task.identity]
                     raise ConfigError(
-                        f"{_called(twin)} and {_called(task)} are the same run; leave one out"
+                        f"{_called(twin)} and {_called(task)} are the same run. Leave one out"
                     )
                 tasks[task.identity] = task
     return list(tasks.values())

@@ -68,7 +68,7 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         if folder.exists() and not folder.is_dir():
-            raise RunError(f"{folder} is a file; name a folder")
+            raise RunError(f"{folder} is a file. Name a folder")
         names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
         # A campaign killed while writing its description leaves a partial file.
         names = {name for name in names if not name.startswith(PARTIAL)}
@@ -78,7 +78,7 @@ class Store:
             )
         for name in names.intersection(_FOLDERS):
             if (folder / name).is_symlink():
-                raise RunError(f"{folder / name} is a link, which is not followed; move it away")
+                raise RunError(f"{folder / name} is a link, which is not followed. Move it away")
         self.folder = folder
         self.runs, self.work, self.failed = (folder / name for name in ("runs", ".work", "failed"))
         #: Where incomplete run folders were moved.
@@ -127,7 +127,7 @@ class Store:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise RunError(
-                f"{self.folder}: another process is carrying out a study there; wait for it, or"
+                f"{self.folder}: another process is carrying out a study there. Wait for it, or"
                 " name another folder"
             ) from error
         except OSError as error:
@@ -167,7 +167,7 @@ class Store:
             if identity is None:
                 self._set_aside(path)
             elif identity != task.identity:
-                raise RunError(f"{path} is not the run its name says; move it away")
+                raise RunError(f"{path} is not the run its name says. Move it away")
             else:
                 folders[task.key] = path
         return folders

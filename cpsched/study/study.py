@@ -157,7 +157,7 @@ def check_label(label: str) -> str:
     """
     if not _LABEL.fullmatch(label) or label != label.strip():
         raise ConfigError(
-            f"{label!r} cannot be used in a table; use up to 80 letters, digits, spaces and"
+            f"{label!r} cannot be used in a table. Use up to 80 letters, digits, spaces and"
             " . + : = , / ( ) # % @ _ -, and begin with none of + : = , / ) @ -"
         )
     return label

@@ -224,21 +224,21 @@ def study_of(file: StudyFile, folder: Path, usual_title: str) -> Study:
             workloads += _under_each(table, workload, axes)
     if not workloads:
         raise ConfigError(
-            "there are no workloads; give at least one [[workloads]] entry", key="workloads"
+            "there are no workloads. Give at least one [[workloads]] entry", key="workloads"
         )
     _tell_apart(workloads, dispatchers)
     for key, varied in axes.items():
         if varied and AXES[key] in file.run.model_fields_set:
             other = key if key != AXES[key] else f"{key} at the top"
             raise ConfigError(
-                f"is given together with {other}; give only one of them", key=f"run.{AXES[key]}"
+                f"is given together with {other}. Give only one of them", key=f"run.{AXES[key]}"
             )
     jitter = file.jitter
     if jitter is None:
         jitter = JITTER if len(file.repeat) > 1 else 0
     elif jitter and not any(file.repeat):
         raise ConfigError(
-            f"is {jitter}, but one repetition moves no job; set repeat to more, such as 5",
+            f"is {jitter}, but one repetition moves no job. Set repeat to more, such as 5",
             key="jitter",
         )
     with at("baseline"):
@@ -346,7 +346,7 @@ def _workload(
         on = _systems(table.systems, folder) or shared
     if not on:
         raise ConfigError(
-            'there is no system; name one here or at the top: ["eurora"]', key="systems"
+            'there is no system. Name one here or at the top: ["eurora"]', key="systems"
         )
     with at("changes"):
         changes = tuple(canonical("changes", text) for text in table.changes)
@@ -497,10 +497,10 @@ def _distinct(key: str, labels: Sequence[str]) -> None:
     for label in labels:
         other = by_name.get(file_label(label))
         if other == label:
-            raise ConfigError(f"two are called '{label}'; a study file gives each a name", key=key)
+            raise ConfigError(f"two are called '{label}'. A study file gives each a name", key=key)
         if other is not None:
             raise ConfigError(
-                f"'{other}' and '{label}' differ only in case or hyphens; use distinct names",
+                f"'{other}' and '{label}' differ only in case or hyphens. Use distinct names",
                 key=key,
             )
         by_name[file_label(label)] = label

@@ -231,7 +231,7 @@ def data_frame(
         import pandas  # noqa: F401, ICN001
     except ImportError as error:
         raise ConfigError(
-            "needs pandas; install it with: pip install 'cpsched[pandas]'", key="to_pandas"
+            "needs pandas. Install it with: pip install 'cpsched[pandas]'", key="to_pandas"
         ) from error
     import pyarrow.compute as pc
 

@@ -45,9 +45,9 @@ def check_new_file(
     if not path.absolute().parent.is_dir():
         raise ConfigError("its folder does not exist", where=path, key=key)
     if path.exists() and not path.is_file():
-        raise ConfigError("is not a regular file; choose another name", where=path, key=key)
+        raise ConfigError("is not a regular file. Choose another name", where=path, key=key)
     if path.exists() and not overwrite:
-        message = "the file exists; choose another name, or add --force"
+        message = "the file exists. Choose another name, or add --force"
         raise ConfigError(message, where=path, key=key)
 
 

@@ -64,7 +64,7 @@ def check_restarts(checked: Checked) -> None:
 
     def say(position: int) -> str:
         return (
-            f"is cut short in [{start[position]}, {end[position]}); it may start from"
+            f"is cut short in [{start[position]}, {end[position]}). It may start from"
             f" {before[position]} on, must run for a second and have left when it starts again"
         )
 

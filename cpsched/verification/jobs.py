@@ -164,9 +164,9 @@ def check_runtime(checked: Checked) -> None:
         limit = f" and asks for {requested[row]} s" if kills and requested[row] != MISSING else ""
         extra = restarts.extra[row]
         if restarts.sized[row]:
-            return f"runs for {seconds} s; on its tasks, its work takes {right[row]} s{limit}"
+            return f"runs for {seconds} s. On its tasks, its work takes {right[row]} s{limit}"
         again = f" of work and {extra} s to start again" if extra else ""
-        return f"runs for {seconds} s; the log says {runtime[row]} s{again}{limit}"
+        return f"runs for {seconds} s. The log says {runtime[row]} s{again}{limit}"
 
     if recorded:
         killed = schedule.outcome == JobOutcome.KILLED
@@ -198,7 +198,7 @@ def check_timeout(checked: Checked) -> None:
 
     def say(row: int) -> str:
         name = JobOutcome(outcome[row]).name.lower()
-        return f"is {name}; the log says {runtime[row]} s, it asks for {requested[row]} s"
+        return f"is {name}. The log says {runtime[row]} s, it asks for {requested[row]} s"
 
     killed = outcome == JobOutcome.KILLED
     checked.add(Rule.TIMEOUT, ended(schedule) & ~killed & (timed_out != right), say)

@@ -171,7 +171,7 @@ def test_the_command_line_writes_them_into_the_run_and_reads_them_back(
     assert found["summary"] == json.loads((back / "metrics.json").read_text())
     assert cpsched("verify", str(back))[0] == 0
     code, _, said = cpsched(*read)
-    assert (code, "exists; name another folder" in said) == (2, True)
+    assert (code, "exists. Name another folder" in said) == (2, True)
     # The log's second 0 is that of AccaSim's configuration, unless another is given.
     later = tmp_path / "later.json"
     write_system_config(systems.load(str(machine_file)), later)

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 from accasim_runs import in_process, needs_accasim
-from tiny import machine
+from tiny import jobs, machine
 
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.errors import ConfigError, DispatchError
@@ -313,3 +313,14 @@ def test_without_accasim_the_error_says_how_to_get_it():
         "except ConfigError as error:\n    print(error)\n"
     )
     assert "pip install 'cpsched[accasim]'" in printed
+
+
+def test_a_workload_without_jobs_is_refused(tmp_path):
+    """Also one with jobs that can never run; AccaSim fails with a TypeError on both."""
+    import accasim_adapter
+
+    workload = jobs((0, 99, 10))
+    for empty in (workload, workload.select(end=0)):
+        with pytest.raises(ConfigError, match="has no job that can run on this system"):
+            accasim_adapter.simulator(empty, machine((2,)), dispatcher=None, out=tmp_path / "o")
+    assert not (tmp_path / "o").exists()

@@ -175,7 +175,7 @@ def test_failed_runs_are_said_and_the_exit_code_tells(files, cpsched):
             ("compare", "study.toml", "--out", "o", "--skip-bad-lines"),
             "--skip-bad-lines: applies to",
         ),
-        (("compare", "study.toml", "--out", "log.swf"), "log.swf is a file; name a folder"),
+        (("compare", "study.toml", "--out", "log.swf"), "log.swf is a file. Name a folder"),
     ],
 )
 def test_bad_input_is_one_line(files, cpsched, arguments, message):

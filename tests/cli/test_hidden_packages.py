@@ -39,4 +39,4 @@ def test_a_hidden_package_is_named_in_one_line(tmp_path, name, file):
         return
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
-    assert f"the package {name} of cpsched is not found: {path} hides it" in done.stderr
+    assert f"the package {name} of cpsched cannot be imported: {path} hides it" in done.stderr

@@ -24,7 +24,7 @@ def test_what_is_assumed_is_named_and_where_to_go_on(cpsched, log, tmp_path):
     code, out, err = cpsched("compare", log, "--out", "first")
     assert (code, err) == (0, "")
     assert out.startswith("inferred system of log.swf: ")
-    assert "Excluded: 1 row of the log (bad line)" in out
+    assert "Excluded: 1 row of the whole log (bad line)" in out
     assert "\n30 runs: 30 simulated, 0 reused, 0 failed\n" in out
     assert "95 % intervals over 5 repetitions" in words_of(out)
     assert (tmp_path / "first" / "report.html").is_file()

@@ -6,7 +6,7 @@ import pytest
 
 from cpsched.cli.main import build
 from cpsched.errors import ConfigError, UnknownNameError
-from cpsched.former_names import REMOVED, REMOVED_MODULES, RENAMED_OPTIONS
+from cpsched.former_names import REMOVED, REMOVED_MODULES, RENAMED_OPTIONS, USED_ELSEWHERE
 from cpsched.util import registry
 
 
@@ -33,6 +33,18 @@ def test_nothing_that_is_there_counts_as_removed():
     assert not set(REMOVED["output format"]) & set(registry.names("exports"))
 
 
+@pytest.mark.parametrize("kind", USED_ELSEWHERE)
+def test_a_name_of_the_field_names_ours(kind):
+    """In any case of letters; no such name is registered."""
+    (group,) = (group for group, name in registry.GROUPS.items() if name == kind)
+    for name, (usual, ours) in USED_ELSEWHERE[kind].items():
+        with pytest.raises(UnknownNameError, match=f"unknown {kind} '{name}'. {usual} is called"):
+            registry.load(group, name)
+        registry.load(group, ours)
+    message = "unknown dispatcher 'FCFS'. FCFS is called fifo."
+    assert str(UnknownNameError("dispatcher", "FCFS", ["fifo"])) == message
+
+
 def test_other_unknown_commands_are_answered_as_before(cpsched):
     code, _, err = cpsched("machine")
     assert code == 2
@@ -46,6 +58,13 @@ def test_list_names_the_command_that_describes_one_thing(cpsched):
         err
         == "error: easy: 'cpsched list' takes a kind only. Use 'cpsched show dispatchers easy'.\n"
     )
+
+
+@pytest.mark.parametrize("kind", ["orders", "order", "priorities", "priority"])
+def test_orders_are_listed_by_the_name_of_their_option_too(cpsched, kind):
+    code, out, _ = cpsched("list", kind)
+    assert (code, "\nfifo " in out) == (0, True)
+    assert cpsched("show", kind, "fifo")[1].startswith("fifo  Earlier submit first")
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,7 @@ def test_a_model_is_written_as_text_or_binary(tmp_path):
     assert "objective {" in (tmp_path / "model.pb.txt").read_text()
     cpsat.dump(model, tmp_path / "model.pb")
     assert b"\x03two" in (tmp_path / "model.pb").read_bytes()
-    with pytest.raises(ConfigError, match="nowhere: no such directory"):
+    with pytest.raises(ConfigError, match="nowhere: the folder does not exist"):
         cpsat.dump(model, tmp_path / "nowhere" / "model.pb")
 
 

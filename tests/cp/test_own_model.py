@@ -8,9 +8,10 @@ from cpsched.cp import cpsat, dispatcher, solve, stats
 from cpsched.cp.cp_nodes import CpNodes
 from cpsched.cp.cp_pool import CpPool
 from cpsched.cp.objective import add_starts
-from cpsched.cp.pool import add_pool
+from cpsched.cp.pool import Limit, add_pool
 from cpsched.cp.solve import BuiltModel
 from cpsched.errors import DispatchError
+from cpsched.report.decisions import solver_notes
 from cpsched.verification import verify
 
 pytestmark = pytest.mark.slow
@@ -40,6 +41,31 @@ class LargestEnd(CpPool):
             start=tuple(start),
             exact=exact,
         )
+
+
+class Later(CpPool):
+    """Lets no job start before second 5 by a constraint of the model alone."""
+
+    def model(self, problem):
+        """Return the model with that constraint."""
+        built = super().model(problem)
+        for variable in built.start:
+            built.model.add(variable >= 5)
+        return built
+
+
+class WrongLimit(CpPool):
+    """Has a limit with arrays of other lengths."""
+
+    def __init__(self, more: int = 0, running: int = 0) -> None:
+        super().__init__()
+        self.more = more
+        self.running = running
+
+    def own_limits(self, view, jobs):
+        """Return a limit of that many jobs more than there are."""
+        counts = len(jobs) + self.more, len(view.running) + self.running
+        return [Limit(*(np.ones(count, dtype=np.int64) for count in counts), 100)]
 
 
 class WrongValue(LargestEnd):
@@ -109,6 +135,25 @@ def test_a_value_that_the_model_does_not_minimise_is_refused():
     """The first solve says both numbers."""
     with pytest.raises(DispatchError, match="largest-end: the model minimises .* of value"):
         run(drawn(1), machine((5,)), WrongValue())
+
+
+def test_a_constraint_of_the_model_alone_is_named_as_the_cause():
+    """The list plan is followed then, which does not keep it."""
+    counts = run(drawn(1), machine((5,)), Later()).decisions
+    assert counts[stats.NO_LIST_PLAN] > 0
+    assert stats.WRONGLY_INFEASIBLE not in counts
+    (note,) = solver_notes([("mine:Later", counts)])
+    assert note.startswith("mine:Later: the model allows no list plan in ")
+    assert note.endswith("Use own_limits() of CpPool.")
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"more": 1}, r"WrongLimit.own_limits: demand of a Limit has shape \(2,\). It needs \(1,\)"),
+    ({"running": 1}, r"allocated of a Limit has shape \(1,\). It needs \(0,\), .* running job"),
+])  # fmt: skip
+def test_a_limit_needs_a_number_for_each_job(options, message):
+    with pytest.raises(DispatchError, match=message):
+        run(drawn(1), machine((5,)), WrongLimit(**options))
 
 
 @pytest.mark.parametrize("kind", [CpPool, CpNodes])

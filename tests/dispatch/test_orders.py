@@ -269,7 +269,7 @@ def test_bad_options_of_urgency(options, message):
 
 def test_what_learns_needs_a_dispatcher_that_tells_it():
     """Without, it would silently rank by predictions for ever."""
-    with pytest.raises(ConfigError, match="priority 'wsept' learns how long jobs run"):
+    with pytest.raises(ConfigError, match="priority 'wsept' learns runtimes"):
         Wsept().reset(machine((8,)))
 
 

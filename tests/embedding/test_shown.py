@@ -27,7 +27,7 @@ def test_a_run_says_in_one_line_how_long_jobs_waited():
     run = simulate(four_jobs(), four_cores(), dispatcher="fifo", predictor="last")
     assert repr(run).startswith("<Run fifo with last on four: 4 jobs, ")
     none = simulate(four_jobs().select(start=180), four_cores())
-    assert repr(none) == "<Run easy on four: 1 job, none ran to an end>"
+    assert repr(none) == "<Run easy on four: 1 job, 0 completed jobs>"
 
 
 def test_the_leading_metrics_of_a_run_are_at_hand():
@@ -127,12 +127,12 @@ def test_a_log_and_a_system_are_named_by_their_files(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("log.swf",), "the system is missing: give the name of one"),
+        (("log.swf",), "the system is missing. Give the name of a bundled system"),
         ((7, "eurora"), "the workload is a int, must be the path of a log or a Workload"),
         (("{log}", 7), "the system is a int, must be a name"),
         (("nowhere.swf", "eurora"), "nowhere.swf: no such file"),
         (("{log}", "eurrora"), "Did you mean 'eurora'"),
-        (("{log}", "nowhere.toml"), "nowhere.toml: cannot be read"),
+        (("{log}", "nowhere.toml"), "nowhere.toml: no such file"),
     ],
 )
 def test_what_cannot_be_simulated_is_said_in_one_line(arguments, said, tmp_path):

@@ -50,13 +50,13 @@ def test_a_script_that_is_not_submitted_yet(files, cpsched):
     assert "Job new of 1: 1 task for 10 min" in out
     code, _, err = cpsched(*QUICK, "--script", "job.sh", "--job", "5")
     assert code != 0
-    assert "leave it out with --script" in err
+    assert "Leave it out with --script" in err
 
 
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        ((), "--at: is missing. Give --at TIME, or give --evaluate"),
+        ((), "--at: is missing. Give --at TIME, or --evaluate to score forecasts."),
         (
             ("--evaluate", "--at", "300"),
             "--at: asks about one moment. Leave it out with --evaluate",
@@ -65,7 +65,7 @@ def test_a_script_that_is_not_submitted_yet(files, cpsched):
             ("--evaluate", "--job", "5"),
             "--job: asks about one moment. Leave it out with --evaluate",
         ),
-        (("--at", "300", "--samples", "90"), "--samples: goes with --evaluate"),
+        (("--at", "300", "--samples", "90"), "--samples: applies to --evaluate. Add --evaluate."),
         (("--evaluate",), "0 of 6 forecasts can be scored, and 20 are needed"),
     ],
 )

@@ -238,7 +238,7 @@ def test_every_state():
     assert ask(workload, four, "C", 25).state is JobState.ENDED
     rejected = ask(workload, four, "D", 13)
     assert rejected.state is JobState.REJECTED
-    assert rejected.summary.startswith("job D can never run on this system: needs 9 units")
+    assert rejected.summary.startswith("job D can never run on this system: needs 9 tasks")
 
 
 def test_running_since_an_earlier_decision():

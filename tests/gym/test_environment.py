@@ -108,7 +108,7 @@ def test_some_of_many_begin_anew():
     [
         ({"system": None}, "system: is missing"),
         ({"rows": (0, 10)}, "rows: is 0 to 10, must be in 0 to 120 and have 50 jobs"),
-        ({"rows": (0, 60), "starts": [1]}, "rows: goes without starts"),
+        ({"rows": (0, 60), "starts": [1]}, "rows: cannot be combined with starts"),
         ({"starts": [71]}, "starts: must be rows from 0 to 70"),
         ({"length": 121}, "length.*121"),
         ({"measure": "cake"}, "measure.*cake"),
@@ -117,7 +117,7 @@ def test_some_of_many_begin_anew():
         ({"observation": "cake"}, "observation.*cake"),
         ({"overrun": "cake"}, "overrun.*cake"),
         ({"rules": ()}, "rules: is empty"),
-        ({"action": "rule", "wait": True}, "action: 'rule' goes with neither"),
+        ({"action": "rule", "wait": True}, "action: 'rule' cannot be combined with wait or choose=fitting"),
         ({"choose": "fitting"}, "backfill: 'easy' backfills behind"),
         ({"visible": 1}, "visible.*1"),
         ({"estimates": [1, 2]}, "estimates: has shape"),

@@ -24,7 +24,7 @@ def test_counts_come_first_and_add_up(schedule):
         "set_aside": {"bad line": 1, "never ran": 2},
         "rejected": 1,
         "rejected_because": {
-            "needs N units of N core, all N eligible nodes hold at most N": 1,
+            "needs N tasks of N core, all N eligible nodes hold at most N": 1,
         },
         "simulated": 9,
         "completed": 7,
@@ -111,7 +111,7 @@ def test_recorded_waits_are_those_the_log_knows(schedule):
     assert summarize(replace(schedule, workload=workload))["recorded_wait_s"] == {
         "jobs": 0,
         "mean": None,
-        "note": "the log records no starts; assumed 0 where they are needed",
+        "note": "the log records no starts. Assumed 0 where they are needed",
     }
 
 
@@ -150,7 +150,7 @@ def test_statistics_by_hand():
 
 
 def test_reasons_differ_by_more_than_numbers_and_users():
-    assert reason_kind("needs 17 tasks of 2.5 core") == "needs N units of N core"
+    assert reason_kind("needs 17 tasks of 2.5 core") == "needs N tasks of N core"
     one, other = (f"user {name} is not allowed in queue R" for name in (r"'a\'b'", '"it\'s"'))
     assert reason_kind(one) == reason_kind(other) == "a user is not allowed in queue R"
     assert reason_kind("depends on job a.7, which can never run").endswith(

@@ -145,10 +145,10 @@ def test_others_may_know_them():
     ("more", "message"),
     [
         ((7,), "must be three whole"),
-        ((range(8),), r"with shape \(1, 8\) for quantiles, must be \(1, 9\); must be three"),
-        ((range(9, 0, -1),), "not decrease along the levels; must be three"),
+        ((range(8),), r"with shape \(1, 8\) for quantiles, must be \(1, 9\), must be three"),
+        ((range(9, 0, -1),), "not decrease along the levels, must be three"),
         (([0.5] * 9,), "must be three whole"),
-        ((None, [0.5, 0.1, 1]), "not decrease along the horizons; must be three"),
+        ((None, [0.5, 0.1, 1]), "not decrease along the horizons, must be three"),
         ((None, None, None), "must be three whole"),
     ],
 )

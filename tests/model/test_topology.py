@@ -135,12 +135,12 @@ def test_what_lines_and_equal_trees_are_written_as_has_not_changed():
     [
         ({"level_sizes": (4, 6)}, "level of 6 nodes must be a multiple of, and larger than"),
         ({"group_sizes": ((4, 5),)}, "the groups of level 0 hold 9 nodes, there are 12"),
-        ({"group_sizes": ((4, 8), (6, 6))}, "level 1 holds part of a group of the level below"),
-        ({"level_sizes": (4,), "group_sizes": ((12,),)}, "not both"),
+        ({"group_sizes": ((4, 8), (6, 6))}, "level 1 contains part of a group of the level below"),
+        ({"level_sizes": (4,), "group_sizes": ((12,),)}, "either equal or one by one"),
         ({"sides": (3, 5)}, "sides 3 x 5 are 15 nodes, there are 12"),
         ({"sides": (12,)}, "a torus has 2 to 5 sides"),
-        ({"sides": (3, 4), "level_sizes": (3,)}, "only a torus has any"),
-        ({"kind": TopologyKind.TORUS}, "a torus needs sides"),
+        ({"sides": (3, 4), "level_sizes": (3,)}, "sides belong to a torus"),
+        ({"kind": TopologyKind.TORUS}, "a torus needs them"),
         ({"kind": TopologyKind.DRAGONFLY, "level_sizes": (4,)}, "a dragonfly has two levels"),
     ],
 )

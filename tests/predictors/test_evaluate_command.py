@@ -33,7 +33,7 @@ def test_prints_tables(files, cpsched):
     code, out, err = cpsched(*EVALUATE, "-p", "requested", "-p", "user-history")
     assert (code, err) == (0, "")
     assert "log: 5 jobs" in out
-    assert "Excluded: 1 row of the log (never ran)" in out
+    assert "Excluded: 1 row of the whole log (never ran)" in out
     assert "Starts: as recorded" in out
     assert "Runtime 0: 1 job, " in out
     lines = [line.split() for line in out.splitlines()]
@@ -54,7 +54,7 @@ def test_a_slurm_log_with_cancelled_jobs_is_evaluated(files, cpsched):
     code, out, err = cpsched("evaluate", "log.sacct", "--warmup", "0", "-p", "requested")
     assert (code, err) == (0, "")
     assert "log: 1 job" in out
-    assert "Excluded: 1 row of the log (cancelled before the start)" in out
+    assert "Excluded: 1 row of the whole log (cancelled before the start)" in out
 
 
 def test_json_has_everything(files, cpsched):
@@ -91,7 +91,7 @@ def test_writes_all_predictions(files, cpsched, name):
     assert sorted(path.name for path in files.iterdir()) == sorted([name, "four.toml", "log.swf"])
     code, _, err = cpsched(*arguments)
     assert code == 2
-    assert "the file exists; choose another name, or add --force" in err
+    assert "the file exists. Choose another name, or add --force" in err
     assert cpsched(*arguments, "--force")[0] == 0
 
 

@@ -5,7 +5,15 @@ import re
 import pytest
 from result_tables import repeated, run, table
 
-from cpsched.report.findings import Change, Claim, Effect, change, conclusions, findings
+from cpsched.report.findings import (
+    Change,
+    Claim,
+    Effect,
+    change,
+    conclusions,
+    findings,
+    group_lines,
+)
 from cpsched.study import Baseline
 from cpsched.study.verdicts import EQUAL, HIGHER, LOWER, ONE_RUN, UNCLEAR, UNKNOWN
 
@@ -69,6 +77,73 @@ def test_a_difference_that_is_not_certain_is_no_gain():
 def test_runs_that_are_not_significantly_behind_are_named():
     runs = [often("a", 10.0), often("b", 10.05), often("c", 15.0)]
     assert "No significant difference from a: b (-50 %)." in said(*runs, base=often)
+
+
+def test_runs_that_are_significantly_worse_are_named():
+    runs = [often("a", 10.0), often("b", 100.0), often("c", 30.0)]
+    assert "Worse than easy: c (+50 %) and b (+400 %)." in said(*runs, base=often)
+    assert not any("Worse" in line for line in said(once("a", 10.0), once("c", 30.0)))
+
+
+def test_baselines_of_several_predictors_are_not_compared():
+    """No run is said to be the best of all, where no ratio says so."""
+    results = table(
+        *(of for predictor in ("requested", "last") for of in often("easy", 20.0, predictor=predictor)),
+        *(of for predictor in ("requested", "last") for of in often("b", 30.0, predictor=predictor)),
+    )  # fmt: skip
+    lines = conclusions(results)
+    assert lines[0] == (
+        "Each predictor has its own baseline. To compare predictors: cpsched what-if LOG --change"
+        " 'predictor NAME'."
+    )
+    assert not any("No run is better" in line for line in lines)
+
+
+def grouped(name, **waits):
+    """Three repetitions with a mean wait of 1 h or another in each group."""
+    of = {("length", "medium"): 3600.0, ("size", "huge"): 3600.0}
+    of |= {key: waits[key[1]] for key in of if key[1] in waits}
+    groups = {key: {"common_wait_mean_s": wait} for key, wait in of.items()}
+    groups["all", "all"] = {
+        "common_wait_mean_s": waits.get("all", 3600.0),
+        "common_wait_max_s": 9.0,
+    }
+    return [
+        run(name, seed, groups={
+            key: {metric: value * (1 + seed / 1e6) for metric, value in values.items()}
+            for key, values in groups.items()
+        })
+        for seed in (1, 2, 3)
+    ]  # fmt: skip
+
+
+def test_each_scenario_with_significant_groups_is_listed_and_classes_are_defined_once():
+    results = table(
+        *grouped("easy"),
+        *grouped("a", all=1800.0, medium=1800.0),
+        *grouped("b", all=3000.0, medium=7200.0, huge=3570.0),
+        *grouped("c", all=3600.0),
+        by_group=True,
+    )
+    (finding,) = findings(results)
+    lines = list(group_lines(results, finding))
+    assert [line.partition(":")[0] for line in lines] == [
+        "Wait less under a",
+        "Wait longer under b",
+        "Runtimes",
+    ]
+    assert lines[-1] == "Runtimes: medium (1 h to 12 h)."
+
+
+def test_a_change_below_one_percent_may_have_an_interval_without_zero():
+    """A minute and a half of five hours."""
+    results = table(
+        *grouped("easy", huge=18_000.0), *grouped("a", all=1800.0, huge=18_090.0), by_group=True
+    )
+    (finding,) = findings(results)
+    unclear, meaning = group_lines(results, finding)
+    assert unclear.startswith("Below 1 % or not significant under a: huge jobs +1 min 30 s (")
+    assert meaning == "Requests as shares of the system: huge (more than 50 %)."
 
 
 def test_the_front_needs_repetitions():

@@ -163,7 +163,7 @@ def test_a_folder_without_init_has_modules_that_are_known(folder):
     assert of(spec).digest != before.digest
     folder.write("mine", PRIORITY.format(imports=folder.text("import @names")))
     folder.fresh()
-    assert "without saying which of its modules" in of(spec).unknown[0]
+    assert "without naming a module" in of(spec).unknown[0]
 
 
 UNKNOWN = {
@@ -349,7 +349,7 @@ def test_a_checkpoint_of_unknown_code_is_refused(folder, tmp_path):
     """Nothing says that it is continued by the code that began it."""
     folder.write("mine", PRIORITY.format(imports="exec('')"))
     work, system = jobs((0, 3, 2)), machine((2,))
-    with pytest.raises(ConfigError, match="no checkpoint can be continued.*runs text as code"):
+    with pytest.raises(ConfigError, match="a checkpoint needs code that can be identified.*runs text as code"):
         simulate(
             work,
             system,

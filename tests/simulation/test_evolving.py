@@ -104,9 +104,9 @@ def test_wrong_requests_are_errors():
     ):
         cluster.request_resize(job, 2, 0)
     cluster.start(cluster.decide(0).actions, 0)
-    with pytest.raises(ConfigError, match="job r asks for units while it runs, but it is not"):
+    with pytest.raises(ConfigError, match="job r asks for tasks while it runs, but is not"):
         cluster.request_resize(rigid, 1, 1)
-    with pytest.raises(ConfigError, match="job e asks for 5 units, it may have 1 to 4"):
+    with pytest.raises(ConfigError, match="job e asks for 5 tasks, it may have 1 to 4"):
         cluster.request_resize(job, 5, 1)
     cluster.request_resize(job, 4, 1)
     assert cluster.view(1).running.wanted_units.tolist() in ([0, 4], [4, 0])

@@ -94,7 +94,7 @@ class Own(Fifo):
 
 @pytest.mark.parametrize("dispatcher", [Own(), object()])
 def test_what_has_no_specification_has_no_identity(dispatcher):
-    with pytest.raises(ConfigError, match="has no specification, so this run"):
+    with pytest.raises(ConfigError, match="has no specification, which identifies a run"):
         identity(dispatcher)
 
 

@@ -84,7 +84,7 @@ def test_drawn_outages_are_those_of_the_seed():
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("n9,0,5", r"down.csv:2.*node.*the system has no node 'n9'; its nodes are n0"),
+        ("n9,0,5", r"down.csv:2.*node.*unknown node 'n9'. Nodes: n0"),
         ("n0,x,5", r"down.csv:2.*from.*'x' is not a whole number of seconds"),
         ("n0,5", r"down.csv:2.*to.*'' is not a whole number of seconds"),
         ("n0,5,5", r"down.csv:2.*to.*5 is not after 5"),

@@ -75,10 +75,10 @@ def test_it_is_known_how_long_a_job_ran():
 @pytest.mark.parametrize(
     ("action", "restartable", "message"),
     [
-        (Requeue(0), False, "fifo queues job 0 again, but it is not restartable"),
-        (Requeue(1), True, "fifo queues job 1 again, but it is not running"),
-        (Requeue(9), True, "fifo queues job 9 again, but it is not running"),
-        (Kill(1), True, "kills job 1, but it is not running"),
+        (Requeue(0), False, "fifo queues job 0 again, but the job is not restartable"),
+        (Requeue(1), True, "fifo queues job 1 again, but the job is not running"),
+        (Requeue(9), True, "fifo queues job 9 again, but the job is not running"),
+        (Kill(1), True, "kills job 1, but the job is not running"),
     ],
 )
 def test_what_is_refused(action, restartable, message):

@@ -134,12 +134,12 @@ def test_why_nodes_were_left_is_recorded():
         (
             Resize(0, on(0)),
             {"job_type": JobType.MOLDABLE},
-            "resizes job 0, but it is not malleable",
+            "resizes job 0, but the job is not malleable",
         ),
-        (Resize(0, on(0)), {"least": 2}, "job 0 is given 1 units, it may have 2 to 4"),
+        (Resize(0, on(0)), {"least": 2}, "job 0 is given 1 tasks, it may have 2 to 4"),
         (Resize(0, on(0, 1, 2)), {}, "is given 1 core on node n2, where 0 are free"),
-        (Suspend(0), {"restartable": False}, "suspends job 0, but it is not restartable"),
-        (Resize(9, on(0)), {}, "resizes job 9, but it is not running"),
+        (Suspend(0), {"restartable": False}, "suspends job 0, but the job is not restartable"),
+        (Resize(9, on(0)), {}, "resizes job 9, but the job is not running"),
     ],
 )
 def test_what_is_refused(action, columns, message):

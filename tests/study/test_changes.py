@@ -167,15 +167,15 @@ def test_load_is_scaled_by_submits_closer_together():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("add-nodes:group=gpus,count=1", "no node group 'gpus'.*mean 'gpu'"),
+        ("add-nodes:group=gpus,count=1", "unknown node group 'gpus'.*mean 'gpu'"),
         ("add-nodes:group=gpu,count=0", "count is 0"),
         ("remove-nodes:group=gpu,count=3", "group 'gpu' has 2 nodes"),
         ("remove-nodes:group=gpu,count=2", "leaves queue 'gpu' without a node"),
-        ("remove-nodes:nodes=t9", "no node 't9'"),
+        ("remove-nodes:nodes=t9", "unknown node 't9'"),
         ("remove-nodes:nodes=t[", "is not a list of hosts"),
         ('remove-nodes:nodes="t[1-4],g[1-2]"', "leaves no node"),
         ("remove-nodes", "needs either nodes"),
-        ("max-time:queue=shrt,time=1:00:00", "no queue 'shrt'.*mean 'short'"),
+        ("max-time:queue=shrt,time=1:00:00", "unknown queue 'shrt'.*mean 'short'"),
         ("max-time:queue=short,time=soon", "time: 'soon' is not a length of time"),
         ("drop:user=an", "no job of the log has the user 'an'.*mean 'ann'"),
         ("drop", "names no jobs"),

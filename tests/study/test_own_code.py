@@ -83,7 +83,7 @@ def test_a_worker_with_other_code_does_not_make_the_run(place, own):
     (place / "work").mkdir()
     (place / "runs").mkdir()
     done = work_on(task, RunTarget(runs=place / "runs", work=place / "work"), None)
-    assert "not those with which the study began; start it again" in done.error
+    assert "not those with which the study began. Start it again" in done.error
     assert not list((place / "runs").iterdir())
 
 

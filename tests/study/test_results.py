@@ -186,7 +186,7 @@ def test_runs_of_different_studies_are_not_averaged(made, place, study):
     about = json.loads((folder / "run.json").read_text())
     about["arguments"]["first"] = 20
     (folder / "run.json").write_text(json.dumps(about))
-    with pytest.raises(RunError, match="not repetitions of each other; move one away"):
+    with pytest.raises(RunError, match="not repetitions of each other. Move one away"):
         load_results(made)
     about["arguments"]["first"] = None
     (folder / "run.json").write_text(json.dumps(about))

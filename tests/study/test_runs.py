@@ -106,7 +106,7 @@ def test_equal_runs_differ_in_timing_alone(tmp_path):
 def test_existing_folders_are_refused(simulated, tmp_path):
     """A run is only replaced when asked to; anything else never."""
     save_run(simulated, tmp_path / "r")
-    with pytest.raises(RunError, match="exists; name another folder, or add --force"):
+    with pytest.raises(RunError, match="exists. Name another folder, or add --force"):
         save_run(simulated, tmp_path / "r")
     save_run(simulated, tmp_path / "r", overwrite=True)
     other = tmp_path / "precious"

@@ -79,7 +79,7 @@ IRRELEVANT: Mapping[str, str] = {
     "mpiprocs": "how processes are started on the cores",
     "ompthreads": "how threads are started on the cores",
     "nice": "a priority among the processes of a node",
-    "ncpus": "the sum over the chunks; a note counts jobs where it differs",
+    "ncpus": "the sum over the chunks. A note counts jobs where it differs",
 }
 #: Words of Torque's ``naccesspolicy`` that keep other jobs off a node.
 _ALONE = ("singlejob", "singletask")

@@ -58,7 +58,7 @@ def write(workload: Workload, path: Path) -> list[str]:
     """
     if workload.layout != "units":
         raise TraceError(
-            "sacct records the nodes of jobs, but this log only counts processors; cpsched simulate"
+            "sacct records the nodes of jobs, but this log only counts processors: cpsched simulate"
             " LOG --system NAME --export slurm writes what it would record on a system",
             file=path,
         )

@@ -51,7 +51,7 @@ class HeterogeneousOptions:
     )
     min_time: int = option(known.TIMES[0], "shortest run time, seconds")
     max_time: int = option(known.TIMES[1], "longest run time, seconds")
-    initial: int = option(50, "jobs submitted at the start (not published; as ESP)")
+    initial: int = option(50, "jobs submitted at the start (not published, as in ESP)")
     request_factor: float = option(
         1.0, "requested time as a multiple of the run time (not published)"
     )

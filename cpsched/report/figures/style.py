@@ -144,7 +144,7 @@ def styled(name: str) -> Iterator[None]:
         import matplotlib as mpl
     except ImportError as error:
         raise ConfigError(
-            f"figures need matplotlib ({error}); install it with: pip install 'cpsched[plots]'"
+            f"figures need matplotlib ({error}). Install it with: pip install 'cpsched[plots]'"
         ) from error
     settings: Any = _SETTINGS | {"svg.hashsalt": name}
     with mpl.rc_context(settings):

@@ -434,9 +434,11 @@ def _sentence(text: str) -> str:
 def _left_out(run: SavedRun) -> Iterator[str]:
     """Yield a sentence for each part of a log that is not simulated."""
     counts = run.summary["counts"]
-    yield f"{counted(counts['in_log'], 'job')} in the log, {counts['simulated']:,} simulated."
-    for reason, number in counts["set_aside"].items():
-        yield f"Excluded: {number:,} ({reason})."
+    excluded = counts["set_aside"]
+    jobs = counts["in_log"] - sum(excluded.values())
+    yield f"{counted(jobs, 'job')}, {counts['simulated']:,} simulated."
+    for reason, number in excluded.items():
+        yield f"Excluded: {counted(number, 'row')} of the whole log ({reason})."
     for reason, number in counts["rejected_because"].items():
         yield f"Rejected, because they can never run here: {number:,} ({reason})."
     for reason, number in counts.get("never_started_because", {}).items():

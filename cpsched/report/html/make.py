@@ -202,7 +202,7 @@ def _read(folder: str | Path, baseline: str | None) -> tuple[ResultsTable, list[
         # Reports a missing matplotlib now, not after all runs have been read.
         pass
     if not Path(folder).is_dir():
-        raise RunError(f"{folder} is not a folder; name one made by cpsched compare or simulate")
+        raise RunError(f"{folder} is not a folder. Name one made by cpsched compare or simulate")
     table = load_results(folder, baseline)
     finding_of = {finding.case: finding for finding in findings(table)}
     return table, [Case.of(table, name, finding_of.get(name)) for name in table.cases]
@@ -306,7 +306,7 @@ def _folder(target: Path, *names: str) -> Path:
     try:
         return subfolder(target, *names)
     except FileExistsError as error:
-        message = f"{error.filename} cannot be made: there is a file of that name; name a folder"
+        message = f"{error.filename} cannot be made: there is a file of that name. Name a folder"
         raise RunError(message) from error
     except OSError as error:
         where = error.filename or target

@@ -98,7 +98,7 @@ def script() -> str:
         from bokeh.resources import Resources
     except ImportError as error:
         raise ConfigError(
-            f"the report needs bokeh ({error}); install it with: pip install 'cpsched[plots]'"
+            f"the report needs bokeh ({error}). Install it with: pip install 'cpsched[plots]'"
         ) from error
     return "\n".join(Resources(mode="inline", components=["bokeh"]).js_raw)
 

@@ -188,7 +188,7 @@ def partition_nodes(conf: Conf, known: Mapping[str, frozenset[str]]) -> dict[str
         if unknown is not None:
             there = "; ".join([node_lists.listed(list(known)), *(f"set {name}" for name in sets)])
             raise entry.values["nodes"].error(
-                f"has {unknown!r}, which is not a node; the nodes are {there}"
+                f"has {unknown!r}, which is not a node. The nodes are {there}"
             )
         twice = next((name for name in names if name in partitions), None)
         if twice is not None:

@@ -120,7 +120,7 @@ def read_site(files: Files, name: str | None = None) -> ImportedSite:
     notes += [
         *imported.notes,
         *(
-            f"{parameter} is not given: {PARAMETERS[parameter].default}; old versions have {former}"
+            f"{parameter} is not given: {PARAMETERS[parameter].default}. Old versions have {former}"
             for parameter, former in (
                 ("SelectType", "select/linear"),
                 ("PriorityType", "priority/basic"),

@@ -242,13 +242,14 @@ def _check(folder: Path, logset: LogSet) -> None:
                 f"{folder}: is a bench of set {description['set']}, not {logset.version}"
             )
         if description["seeds"] != logset.seeds:
+            remedy = "Add --quick" if description["seeds"] == QUICK else "Leave out --quick"
             raise RunError(
-                f"{folder}: is a bench of {description['seeds']} repetitions, not {logset.seeds}"
-                " (--quick); name another folder"
+                f"{folder}: is a bench of {description['seeds']} repetitions, not {logset.seeds}."
+                f" {remedy} to continue, or name another folder."
             )
     # A bench that was killed before it was described has its windows.
     elif folder.exists() and any(path.name != INPUTS for path in folder.iterdir()):
-        raise RunError(f"{folder}: holds something else than a bench; name another folder")
+        raise RunError(f"{folder}: holds something else than a bench. Name another folder")
     folder.mkdir(parents=True, exist_ok=True)
 
 

@@ -142,7 +142,7 @@ def check_content(log: BenchLog, path: Path) -> None:
     if digest != log.sha256:
         raise ConfigError(
             f"is another file than {log.name} of the set (SHA-256 of the unpacked log:"
-            f" {digest[:12]}..., must be {log.sha256[:12]}...); get it from {log.source}",
+            f" {digest[:12]}..., must be {log.sha256[:12]}...). Get it from {log.source}",
             where=path,
         )
 

@@ -156,7 +156,7 @@ class _JobFilter(ChangeOfLog):
         self.labels = {key: text for key, text in given.items() if text}
         self.gpu = gpu
         if not self.labels and gpu is None:
-            raise ConfigError(f"names no jobs; give one of: {', '.join([*given, 'gpu'])}")
+            raise ConfigError(f"names no jobs. Give one of: {', '.join([*given, 'gpu'])}")
 
     def _chosen(self, workload: Workload) -> BoolArray:
         chosen = np.ones(len(workload), dtype=np.bool_)

@@ -283,7 +283,7 @@ def _groups(topology: Topology) -> IntArray:
     """Return the group of every node at each level, shape ``(L, N)``."""
     if topology.kind not in (TopologyKind.TREE, TopologyKind.BLOCK):
         raise ConfigError(
-            f"a {topology.kind.value} has a fixed size: nodes cannot be added or removed; give"
+            f"a {topology.kind.value} has a fixed size: nodes cannot be added or removed. Give"
             " another system file"
         )
     return topology.levels

@@ -286,7 +286,7 @@ def unmapped(workload: Workload) -> Fitted:
         )
     if (workload.recorded_start == MISSING).all():
         raise ConfigError(
-            "the log does not record when jobs started; give a --system to simulate them on",
+            "the log does not record when jobs started. Give a --system to simulate them on",
             where=workload.title,
         )
     # Every unit counts, so that the number of processors of such a job is its cores.

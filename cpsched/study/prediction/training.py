@@ -50,12 +50,12 @@ def learner(spec: str) -> Learned:
     made = build("predictors", spec, truth=lambda handle: handle)
     if not isinstance(made, Learned):
         raise ConfigError(
-            f"'{Spec.parse(spec).name}' has no model to train; gbm-log and gbm-quantile do",
+            f"'{Spec.parse(spec).name}' has no model to train, unlike gbm-log and gbm-quantile",
             key="--predictor",
         )
     if made.frozen:
         raise ConfigError(
-            "a frozen model learns nothing; leave 'frozen' out to train it further",
+            "a frozen model learns nothing. Leave 'frozen' out to train it further",
             key="--predictor",
         )
     return made

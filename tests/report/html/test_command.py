@@ -91,7 +91,7 @@ def test_elsewhere_and_in_another_format(run, cpsched):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("report", "nowhere"), "nowhere is not a folder; name one made by cpsched compare or"),
+        (("report", "nowhere"), "nowhere is not a folder. Name one made by cpsched compare or"),
         (("report", "."), ". is a folder"),
         (
             ("report", "run", "--out", "log.swf"),

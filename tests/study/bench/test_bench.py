@@ -7,10 +7,12 @@ import sys
 import numpy as np
 import pytest
 
+from cpsched.errors import RunError
 from cpsched.logs import read as read_log
 from cpsched.logs import write as write_log
 from cpsched.study import load_run
 from cpsched.study.bench import logset
+from cpsched.study.bench.bench import Bench
 from cpsched.study.bench.log_windows import content_sha256
 
 pytestmark = pytest.mark.slow
@@ -216,7 +218,7 @@ def test_who_raises_is_told_with_type_and_line(bench, tmp_path, monkeypatch):
     code, out, err = bench("--out", str(tmp_path / "r"), *words)
     assert code == 2
     assert f"KeyError: 'nothing' ({tmp_path / 'raising.py'}, line 8)" in out
-    assert "4 runs failed; the same command tries again" in err
+    assert "4 runs failed. The same command repeats them." in err
 
 
 def test_a_bench_is_checked(bench, cpsched, tmp_path):
@@ -235,10 +237,26 @@ def test_a_bench_is_checked(bench, cpsched, tmp_path):
     assert "requested.csv: differs from the recomputed table" in out
     assert "8 runs re-run" in out
     assert f"note: numpy is {np.__version__}, the bench was run with 1.0" in out
+    run, *_ = (folder / "tracks" / "requested" / "runs").iterdir()
+    run.rename(folder / "tracks" / "requested" / run.name)
+    code, out, err = cpsched("verify", str(folder))
+    assert (code, out) == (2, "")
+    assert err == (
+        f"error: {folder}: unfinished, 15 of 16 runs. Repeat the cpsched bench command first.\n"
+    )
     (folder / "inputs" / "archive.parquet").unlink()
     code, _, err = cpsched("verify", str(folder))
     assert code == 2
     assert "archive.parquet: is missing. Run cpsched bench again with --logs." in err
+
+
+def test_a_quick_bench_continues_with_its_option(bench, tmp_path):
+    folder = tmp_path / "q"
+    assert bench("--out", str(folder), "--track", "requested", "--quick")[0] == 0
+    full = logset.LogSet.load("v2").model_copy(update={"seeds": 5})
+    message = "a bench of 2 repetitions, not 5. Add --quick to continue, or name another folder."
+    with pytest.raises(RunError, match=message):
+        Bench.prepare(folder, full, tracks=["requested"], folders=[], entries=[])
 
 
 def test_a_window_is_the_log_s_own_rows(bench, tmp_path, small):
@@ -264,13 +282,13 @@ def test_bad_input_is_one_line(bench, cpsched, small, tmp_path):
         (("bench", "--out", str(tmp_path), "--track", "requested"), "something else than a bench"),
         (
             ("bench", "--out", str(tmp_path / "x"), "--track", "nothing"),
-            "unknown track 'nothing'; there are: predicted",
+            "unknown track 'nothing'. Known: predicted",
         ),
         (
             ("bench", "--out", str(tmp_path / "y"), "--track", "topology"),
             "--logs: none of the logs of these tracks is there",
         ),
-        (("bench", "--set", "v0"), "unknown set 'v0'; there are: v2"),
+        (("bench", "--set", "v0"), "unknown set 'v0'. Known: v2"),
         (("verify", str(tmp_path / "no")), "no"),
         (("bench", "--out", str(tmp_path / "x"), "-d", "sjf", "-d", "sjf"), "'sjf' is the name of"),
         (("bench", "--out", str(tmp_path / "x"), "-d", "easy"), "'easy' is the name of another"),

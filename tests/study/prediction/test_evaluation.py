@@ -185,7 +185,7 @@ def test_without_a_machine():
     fitted = unmapped(workload)
     assert fitted.system.capacity.tolist() == [[7]]
     assert not fitted.rejected
-    with pytest.raises(ConfigError, match="does not record when jobs started; give a --system"):
+    with pytest.raises(ConfigError, match="does not record when jobs started. Give a --system"):
         unmapped(jobs((0, 1, 5)))
     with pytest.raises(ConfigError, match=r"job 0 has no requested time \(1 of 1 have none\)"):
         unmapped(jobs((0, 1, 5), requested_time=[MISSING], recorded_start=[0]))
