@@ -132,7 +132,7 @@ class BatsimJobs:
         """Raise a DispatchError unless a job asks for as many hosts, free and available."""
         start, number = f"batsim: EXECUTE_JOB of job {quoted(self.name(job))}", self._num_hosts[job]
         if len(hosts) != number:
-            raise DispatchError(f"{start} on {len(hosts)} hosts, but asks for {number}")
+            raise DispatchError(f"{start} on {len(hosts)} hosts, but the job asks for {number}")
         occupied = hosts[self._holder[hosts] >= 0]
         if len(occupied):
             holder = quoted(self.name(int(self._holder[occupied[0]])))

@@ -198,7 +198,7 @@ def test_what_can_never_run_is_rejected_with_a_reason(caplog):
         answers, rejected = World().made.scheduling_method(0, list(jobs.values()), jobs)
     assert rejected == ["wide", "none", "gpu"]
     assert [job_id for _, job_id, _ in answers] == ["good"]
-    assert "wide can never run here: needs 5 units" in caplog.text
+    assert "wide can never run here: needs 5 tasks" in caplog.text
     assert "gpu can never run here: asks for 1 gpu, and the system has none" in caplog.text
 
 

@@ -145,7 +145,7 @@ def test_no_message_knows_what_is_not_known_yet(asked, tmp_path):
 # --- what goes wrong -----------------------------------------------------------------------------
 
 WRONG = {
-    "twice": "EXECUTE_JOB of job 'cpsched!1' on host 0, which job 'cpsched!0' holds",
+    "twice": "EXECUTE_JOB of job 'cpsched!1' on host 0, which is allocated to job 'cpsched!0'",
     "past": "the scheduler sends EXECUTE_JOB of second 0.000976562, but the time is already 1.00098",
     "dies": "the scheduler has ended with status 3: 'out of ideas'",
     "mumbles": "the scheduler sends '{now: 1', which is not JSON",
@@ -154,13 +154,13 @@ WRONG = {
     "never": "deadlocked: 2 jobs waiting",
     "unknown-job": "EXECUTE_JOB of job 'cpsched!77', which has not been submitted",
     "no-host": "'9000': the hosts are 0 to 15",
-    "few-hosts": "EXECUTE_JOB of job 'cpsched!0' on 2 hosts, it asks for 1",
+    "few-hosts": "EXECUTE_JOB of job 'cpsched!0' on 2 hosts, but the job asks for 1",
     "no-alloc": "alloc of EXECUTE_JOB is missing, must be text",
     "mapping": "mapping of EXECUTE_JOB is not possible here",
-    "state": "'SET_RESOURCE_STATE' is not possible: nodes stay switched on in cpsched",
-    "register": "'REGISTER_JOB' is not possible: all jobs come from the log",
-    "query": "'QUERY' is not possible: energy is outside the simulation",
-    "nonsense": "'DANCE' is not possible: the message is unknown",
+    "state": "'SET_RESOURCE_STATE' is not possible (nodes stay switched on in cpsched)",
+    "register": "'REGISTER_JOB' is not possible (all jobs come from the log)",
+    "query": "'QUERY' is not possible (energy is outside the simulation)",
+    "nonsense": "'DANCE' is not possible (the message is unknown)",
     "call-past": "CALL_ME_LATER of second",
     "no-type": "an event without a type",
 }
@@ -255,7 +255,7 @@ def test_a_scheduler_that_cannot_be_started_is_named(spec, problem):
 def test_what_the_protocol_cannot_say_is_refused(system, columns, hosts, what, asked):
     kinds = tuple(part.split("=")[0].strip() for part in system.split(","))
     log = jobs([(1, 10, 20, 1)], **{"resources": kinds, **columns})
-    problem = f"job 0 asks for {what}, which JOB_SUBMITTED cannot say"
+    problem = f"job 0 asks for {what}, which JOB_SUBMITTED cannot express"
     with pytest.raises(cpsched.DispatchError, match=problem):
         starts(log, machine(4, system), asked("fcfs", f"hosts={hosts}"))
 
@@ -289,5 +289,5 @@ def test_a_run_goes_on_from_a_checkpoint(asked):
 
 def test_a_scheduler_that_answers_otherwise_cannot_go_on(asked):
     first, second = halfway(asked("random"), jobs(drawn()), machine())
-    with pytest.raises(cpsched.RunError, match="does not answer what it did"):
+    with pytest.raises(cpsched.RunError, match="answers otherwise than before"):
         second.restore(first.state())
