@@ -100,7 +100,7 @@ def test_who_reads_the_log_looks_ahead(own, cpsched):
     assert code == 1
     assert err == "error: leaky:ReadsTheLog: 1 of 8 checks failed\n"
     [failed] = [line for line in out.splitlines() if not line.startswith("passed")]
-    assert failed.startswith("failed  dispatcher: does not look ahead: with another future after")
+    assert failed.startswith("failed  dispatcher: does not look ahead: with other jobs after")
     assert "To pass: use the arguments of its methods alone" in failed
 
 
@@ -141,11 +141,11 @@ def test_every_check_says_what_to_do(kind):
 
 def test_what_cannot_be_checked_is_an_error(own, cpsched):
     for name, message in (
-        ("own_check:Plain", "is no dispatcher, priority, allocator or predictor; derive a class"),
+        ("own_check:Plain", "is not a dispatcher, priority, allocator or predictor. Derive it from"),
         ("own_check:Smallest:depth=3", "has no option '"),
         ("own_check:Gone", "has no 'Gone'"),
         ("actual", "reads all runtimes (needs_truth), so it looks ahead by design"),
-        ("essy", "no dispatcher, priority, allocator or predictor is called 'essy'. Did you mean"),
+        ("essy", "unknown dispatcher, priority, allocator or predictor 'essy'. Did you mean"),
     ):
         code, out, err = cpsched("check", name)
         assert (code, out) == (2, ""), name

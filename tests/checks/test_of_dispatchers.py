@@ -204,7 +204,7 @@ def test_a_dispatcher_that_only_decides_keeps_the_contract():
     ("make", "check", "message"),
     [
         (Nameless, checks.check_answers_in_kind, "has no name"),
-        (SaysNothing, checks.check_answers_in_kind, "decide gives NoneType"),
+        (SaysNothing, checks.check_answers_in_kind, "decide returns NoneType"),
         (TakesTwice, checks.check_schedules_are_valid, "job .* is given"),
         (Lazy, checks.check_schedules_are_valid, "deadlocked"),
         (Remembers, checks.check_same_seed_same_schedule, "differ after reset: job"),
@@ -218,7 +218,7 @@ def test_a_dispatcher_that_only_decides_keeps_the_contract():
         (ConsidersAll, checks.check_describes_itself, "considered names a row that does not wait"),
         (ReservesThePast, checks.check_describes_itself, "it reserves second -1 at"),
         (ReservesElsewhere, checks.check_describes_itself, "nodes that do not exist"),
-        (GivesWords, checks.check_describes_itself, "wait_reason gives 'later'"),
+        (GivesWords, checks.check_describes_itself, "wait_reason returns 'later'"),
         (MindsQuestions, checks.check_describes_itself, "differ when it is asked about them"),
     ],
 )

@@ -32,7 +32,7 @@ def test_sentences_are_wrapped(capsys, monkeypatch):
     assert all(len(line) < 100 and line.startswith("  ") for line in lines)
     assert len(lines) > 1
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((80, 24)))
+    monkeypatch.setattr("shutil.get_terminal_size", lambda *_, **__: os.terminal_size((80, 24)))
     say(text)
     *lines, last = capsys.readouterr().out.splitlines()
     assert len(lines) > 1

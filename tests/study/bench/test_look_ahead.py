@@ -38,7 +38,7 @@ def test_an_honest_dispatcher_starts_the_same_jobs(differences):
 @pytest.mark.parametrize("name", ["ReadsTheLog", "LooksIntoMemory"])
 def test_planted_leaks_are_caught(name, differences):
     [difference] = differences(name)
-    assert difference.startswith("with another future after second")
+    assert difference.startswith("with other jobs after second")
     assert " instead of " in difference
 
 
