@@ -506,7 +506,7 @@ def test_whole_nodes_of_a_counted_pool_are_refused():
     system = replace(machine((1,), (1,)), log=log)
     workload = jobs((0, 2, 10), (1, 1, 5))
     counted = fit(replace(workload, layout="processors"), system)
-    with pytest.raises(ConfigError, match="set reserve=amounts"):
+    with pytest.raises(ConfigError, match="Set reserve=amounts"):
         run(counted, system, "slurm-backfill")
     assert run(counted, system, AMOUNTS).schedule.start.tolist() == [0, 10]
     # The same machine under a log that knows nodes.

@@ -101,7 +101,7 @@ def test_a_run_is_observed_by_a_class_without_a_name(foreign):
         ("dispatchers", "thing = 1", "is not a class"),
         ("dispatchers", "import nowhere", "No module named 'nowhere'"),
         ("allocators", "thing = None", "'odd' is None"),
-        ("commands", "thing = 1", "'odd' is in no group that is read: cpsched.commands"),
+        ("commands", "thing = 1", "'odd' is in the unknown group cpsched.commands"),
     ],
 )
 def test_the_check_suite_says_what_is_wrong(tmp_path, monkeypatch, group, source, reason):
@@ -127,7 +127,7 @@ def test_a_group_that_is_gone_is_named_in_a_warning(tmp_path, monkeypatch):
     registry.entries.cache_clear()
     try:
         with pytest.warns(
-            RuntimeWarning, match=r"old registers 'greet' in the group cpsched\.comm"
+            RuntimeWarning, match=r"old registers 'greet' in the entry-point group cpsched\.comm"
         ):
             registry.names("dispatchers")
     finally:

@@ -268,7 +268,7 @@ def test_numbers_go_to_a_file_for_node_exporter(slurm, asking, tmp_path):
     submit(slurm, 3600, partition='R"\\')
     slurm.advance(1)
     code, _, err = asking("forecast", *options, str(paths["forecast"]))
-    assert (code, err.splitlines()[-1]) == (0, "No job is waiting.")
+    assert (code, err.splitlines()[-1]) == (0, "The queue is empty: 0 waiting jobs.")
     samples = read(parse, paths["forecast"])
     assert samples["cpsched_queue_jobs", 'R"\\', "running"] == 1
     assert samples["cpsched_queue_jobs", 'R"\\', "waiting"] == 0

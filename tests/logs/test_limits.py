@@ -29,7 +29,7 @@ def test_one_long_id_does_not_make_every_id_as_long(log):
         f"{'x' * 100_000},0,1,1,1\n",
     ]
     path = log("a.csv", "".join(rows))
-    message = rf"a\.csv:5: field job_id = 'x.*': must have at most {MAX_ID} characters;"
+    message = rf"a\.csv:5: field job_id = 'x.*': must have at most {MAX_ID} characters\."
     with pytest.raises(TraceError, match=message):
         logs.read(path)
     workload = logs.read(path, skip_bad_lines=True)
