@@ -204,5 +204,5 @@ def test_what_cannot_be_drawn_is_one_line(monkeypatch):
     with pytest.raises(ConfigError, match="resource: no job used 'gpu'. Used were core"):
         run.plot("use", resource="gpu")
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ConfigError, match=r"install it with: pip install 'cpsched\[plots\]'"):
+    with pytest.raises(ConfigError, match=r"Install it with: pip install 'cpsched\[plots\]'"):
         run.plot("wait")

@@ -64,8 +64,8 @@ def test_a_summary_is_a_page_of_its_own(run, cpsched):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--author", "x"), "--author: is of the summary; add --summary"),
-        (("--summary", "--export", "png"), "--export: is of the report's figures; leave it out"),
+        (("--author", "x"), "--author: applies to the summary. Add --summary"),
+        (("--summary", "--export", "png"), "--export: applies to the report's figures. Leave it out"),
     ],
 )
 def test_options_that_do_not_fit_are_one_line(run, cpsched, arguments, message):
