@@ -214,7 +214,7 @@ def test_the_command_line_records_and_verifies_it(cpsched, tmp_path):
     (out / "run.json").write_text(json.dumps(about))
     code, text, _ = cpsched("verify", str(out))
     assert code == 1
-    assert "the log says 100 s" in text
+    assert "The log says 100 s" in text
     code, _, err = cpsched(*line, "--runtime-model", "gpus")
     assert code == 2
     assert "unknown runtime model 'gpus'" in err

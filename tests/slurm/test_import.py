@@ -195,7 +195,7 @@ def test_reservations_of_scontrol(tmp_path):
         ("\nNodeName=a[1-2\n", r"conf:2: NodeName: 'a\[1-2' is not a list of hosts"),
         ("NodeName=a CPUs=many\n", r"conf:1: CPUs: 'many' is not a whole number"),
         ("NodeName=a Gres=nvme:1,4:gpu\n", r"conf:1: Gres: .*'4:gpu', which is not of the"),
-        ("NodeName=a1\nPartitionName=p Nodes=a[1-2]\n", r"conf:2: Nodes: 'a\[1-2\]' has 'a2', which is not a node; the nodes are a1$"),
+        ("NodeName=a1\nPartitionName=p Nodes=a[1-2]\n", r"conf:2: Nodes: 'a\[1-2\]' has 'a2', which is not a node. The nodes are a1$"),
         ("PartitionName=p Nodes=ALL\n", r"has no nodes. Give scontrol show node"),
         ("NodeName=a\nNodeName=a[]\n", r"slurm\.conf:2: NodeName: 'a\[\]' has ''"),
         ("NodeName=a\nNodeName=b,a\n", r"slurm\.conf:2: NodeName: 'b,a' has 'a', which another"),

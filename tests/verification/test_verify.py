@@ -218,21 +218,21 @@ BROKEN = {
         "job after is cut short after 5 s, but would have ended after 5 s": in_turn(
             moved("after", 13, 18), cut_short("after", 8, 13)
         ),
-        "job after runs for 4 s; the log says 5 s and asks for 9 s": moved("after", 10, 14),
-        "job killed runs for 6 s; the log says 50 s and asks for 5 s": moved("killed", 3, 9),
+        "job after runs for 4 s. The log says 5 s and asks for 9 s": moved("after", 10, 14),
+        "job killed runs for 6 s. The log says 50 s and asks for 5 s": moved("killed", 3, 9),
         "overrun is 'pray', must be kill or extend": changed(overrun="pray"),
     },
     Rule.TIMEOUT: {
-        "job killed is completed; the log says 50 s, it asks for 5 s": job(
+        "job killed is completed. The log says 50 s, it asks for 5 s": job(
             "killed", outcome=JobOutcome.COMPLETED
         ),
-        "job even is timeout; the log says 5 s, it asks for 5 s": job(
+        "job even is timeout. The log says 5 s, it asks for 5 s": job(
             "even", outcome=JobOutcome.TIMEOUT
         ),
     },
     Rule.RESTART: {
         (
-            "job after is cut short in [8, 12); it may start from 3 on, must run for a second and have"
+            "job after is cut short in [8, 12). It may start from 3 on, must run for a second and have"
             " left when it starts again"
         ): cut_short("after", 8, 12),
     },

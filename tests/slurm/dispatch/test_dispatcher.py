@@ -240,8 +240,8 @@ def test_a_job_above_what_one_may_have_never_starts():
     never = JobOutcome.NEVER_STARTED
     assert result.schedule.outcome.tolist() == [never, JobOutcome.COMPLETED, never]
     assert result.schedule.never_started == {
-        0: "QOSMaxCpuPerJobLimit: MaxTRES of QOS q is 2 cpu, it asks for 3 cpu",
-        2: "QOSMaxWallDurationPerJobLimit: MaxWall of QOS q is 1 h, it asks for 1 h 1 min",
+        0: "QOSMaxCpuPerJobLimit: MaxTRES of QOS q is 2 cpu, and the job asks for 3 cpu",
+        2: "QOSMaxWallDurationPerJobLimit: MaxWall of QOS q is 1 h, and the job asks for 1 h 1 min",
     }
     assert result.summary["counts"]["never_started"] == 2
     assert result.summary["counts"]["cancelled"] == 0
@@ -382,10 +382,10 @@ MaxWall = "00:01:00"
         about = why_in_log(fitted, job=str(workload.job_id[0]), time=0, dispatcher=slurm(text))
         return about.waiting.note
 
-    asks = " in use, it asks for"
+    asks = " in use, and the job asks for"
     for limit, gone in (
         (
-            "QOSMaxWallDurationPerJobLimit: MaxWall of QOS q is 1 min, it asks for 2 min",
+            "QOSMaxWallDurationPerJobLimit: MaxWall of QOS q is 1 min, and the job asks for 2 min",
             'MaxWall = "00:01:00"\n',
         ),
         (f"AssocMaxJobsLimit: MaxJobs of user ann, 0 of 0{asks} 1", "MaxJobs = 0"),

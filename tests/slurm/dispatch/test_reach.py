@@ -102,15 +102,15 @@ def test_a_job_held_by_a_limit_is_not_said_to_be_in_the_way():
 # --- jobs that can never start -------------------------------------------------------------------
 
 NEVER = {
-    'MaxWall = "00:30:00"': "MaxWall of QOS q is 30 min, it asks for 1 h",
-    'MaxTRES = "node=2"': "MaxTRES of QOS q is 2 node, it asks for 3 node",
-    'MaxTRESPerNode = "cpu=0"': "MaxTRESPerNode of QOS q is 0 cpu, it asks for 1 cpu on each node",
-    'MaxTRESMins = "cpu=60"': "it asks for 180 cpu minutes",
-    'MinTRES = "cpu=4"': "MinTRES of QOS q is 4 cpu, it asks for 3 cpu",
-    'GrpTRES = "cpu=2"': "GrpTRES of QOS q, 0 cpu of 2 cpu in use, it asks for 3 cpu",
-    'MaxTRESPU = "cpu=2"': "it asks for 3 cpu",
-    "GrpJobs = 0": "GrpJobs of QOS q, 0 of 0 in use, it asks for 1",
-    "MaxJobsPU = 0": "it asks for 1",
+    'MaxWall = "00:30:00"': "MaxWall of QOS q is 30 min, and the job asks for 1 h",
+    'MaxTRES = "node=2"': "MaxTRES of QOS q is 2 node, and the job asks for 3 node",
+    'MaxTRESPerNode = "cpu=0"': "MaxTRESPerNode of QOS q is 0 cpu, and the job asks for 1 cpu on each node",
+    'MaxTRESMins = "cpu=60"': "the job asks for 180 cpu minutes",
+    'MinTRES = "cpu=4"': "MinTRES of QOS q is 4 cpu, and the job asks for 3 cpu",
+    'GrpTRES = "cpu=2"': "GrpTRES of QOS q, 0 cpu of 2 cpu in use, and the job asks for 3 cpu",
+    'MaxTRESPU = "cpu=2"': "the job asks for 3 cpu",
+    "GrpJobs = 0": "GrpJobs of QOS q, 0 of 0 in use, and the job asks for 1",
+    "MaxJobsPU = 0": "the job asks for 1",
 }
 
 
@@ -145,7 +145,7 @@ def test_licences_that_the_site_does_not_have():
     workload = jobs((0, 1, 5), (0, 1, 5), licenses=["lic:2", "lic"], job_id=list("AB"))
     result = run(workload, machine((4,), (4,)), dispatcher)
     assert result.schedule.never_started == {
-        0: "Licenses: of licence lic, 0 of 1 in use, it asks for 2"
+        0: "Licenses: of licence lic, 0 of 1 in use, and the job asks for 2"
     }
 
 
@@ -172,9 +172,9 @@ Users = "ann"
 @pytest.mark.parametrize(
     ("asked", "named"),
     [
-        ((0, 1, 200), "reservation course lasts 1 min 40 s, it asks for 3 min 20 s"),
+        ((0, 1, 200), "reservation course lasts 1 min 40 s, and the job asks for 3 min 20 s"),
         ((150, 1, 60), "reservation course ends at 200 s"),
-        ((0, 3, 10), "it needs 3 nodes, reservation course has 2"),
+        ((0, 3, 10), "the job needs 3 nodes, and reservation course has 2"),
         ((250, 1, 10), "reservation course ended at 200 s, before it was submitted"),
     ],
 )
@@ -199,7 +199,7 @@ def test_a_reservation_that_keeps_a_job_from_its_nodes_is_the_reason():
     )  # fmt: skip
     fitted = fit(workload, machine(*[(1,)] * 4))
     about = why_in_log(fitted, job="B", time=10, dispatcher=slurm(RESERVED))
-    assert "reservation course keeps nodes from 100 s to 200 s" in about.summary
+    assert "reservation course has its nodes from 100 s to 200 s" in about.summary
     about = why_in_log(fitted, job="C", time=10, dispatcher=slurm(RESERVED))
     assert "its reservation course begins at 100 s" in about.summary
 
