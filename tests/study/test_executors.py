@@ -260,7 +260,7 @@ def test_dask_that_is_not_installed_is_named(monkeypatch):
     ("executor", "message"),
     [
         ("daks", "unknown executor 'daks'. Did you mean 'dask'?"),
-        ("threading", "unknown executor 'threading'; there are: dask, loky, slurm-arrays"),
+        ("threading", "unknown executor 'threading'. Known: dask, loky, slurm-arrays."),
         ("dask:workers=2", "dask:workers=2: --executor: it takes no options"),
         ("slurm-arrays:mem=0", "mem is 0, must be 1 or more"),
         ("slurm-arrays:time=soon", "time"),

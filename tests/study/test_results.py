@@ -276,7 +276,7 @@ def test_results_of_a_part(made):
         (
             "run.json",
             '{"format": 99}',
-            "format is 99, this cpsched reads 6; run the study again in a new folder",
+            "format is 99, this cpsched reads 6. Run the study again in a new folder",
         ),
     ],
 )
