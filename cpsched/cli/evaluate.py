@@ -34,7 +34,7 @@ ReplaySystem = Annotated[
         "--system",
         "-s",
         metavar="NAME",
-        help="Name or file (cpsched list systems).",
+        help="System name or file (cpsched list systems).",
     ),
 ]
 ReplayDispatcher = Annotated[
@@ -77,7 +77,7 @@ def evaluate_command(
     warmup: Annotated[float, typer.Option(help="Share of first jobs that are not scored.")] = 0.1,
     min_runtime: Annotated[
         int,
-        typer.Option(min=0, help="Exclude jobs with shorter runtimes."),
+        typer.Option(min=0, help="Exclude jobs that ran for fewer seconds."),
     ] = 0,
     *,
     log: Log,

@@ -47,7 +47,7 @@ def command(
     ] = 20,
     judged: Annotated[
         int | None,
-        typer.Option(help="Earlier forecasts for calibration. [40]", min=0, metavar="N"),
+        typer.Option(help="Number of earlier forecasts for calibration. [40]", min=0, metavar="N"),
     ] = None,
     evaluate: Annotated[
         bool,

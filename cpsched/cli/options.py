@@ -92,7 +92,7 @@ MeasureFrom = Annotated[
 ]
 _SYSTEM = _name(
     MACHINE, "systems", "--system", "-s",
-    help="Name or file (cpsched list systems).",
+    help="System name or file (cpsched list systems).",
 )  # fmt: skip
 SystemName = Annotated[str, _SYSTEM]
 #: Only one is allowed; several are refused with our own message.
@@ -101,12 +101,12 @@ _DISPATCHER = (DISPATCHING, "dispatchers", "--dispatcher", "-d")
 Dispatcher = Annotated[str, _name(*_DISPATCHER, help="Dispatcher NAME:KEY=VALUE,...")]
 Dispatchers = Annotated[
     list[str] | None,
-    _name(*_DISPATCHER, help="NAME:KEY=VALUE,... (repeatable). [easy]"),
+    _name(*_DISPATCHER, help="Dispatcher NAME:KEY=VALUE,... (repeatable). [easy]"),
 ]
 _PLACING = "Default allocator (cpsched list allocators)."
 Allocator = Annotated[str | None, _name(DISPATCHING, "allocators", "--allocator", help=_PLACING)]
 _PREDICTOR = (DISPATCHING, "predictors", "--predictor", "-p")
-_PREDICTS = "NAME:KEY=VALUE,... or model file"
+_PREDICTS = "Predictor NAME:KEY=VALUE,... or model file"
 Predictor = Annotated[str, _name(*_PREDICTOR, help=f"{_PREDICTS}.", callback=with_models)]
 Predictors = Annotated[list[str] | None, _name(*_PREDICTOR, help=f"{_PREDICTS}. [requested]")]
 StudyFolder = option(OUTPUT, "--out", "-o", help="Folder for runs and results.", metavar="DIR")
@@ -121,14 +121,16 @@ WithReport = Annotated[bool, option(OUTPUT, "--report/--no-report", help=_REPORT
 AsJson = Annotated[bool, option(OUTPUT, "--json", help="Print JSON instead of text.")]
 Repeat = Annotated[
     int | None,
-    option(COMPARISON, "--repeat", help="Repetitions with moved submit times.", min=1, metavar="N"),
+    option(
+        COMPARISON, "--repeat", help="Repetitions with delayed submit times.", min=1, metavar="N"
+    ),
 ]
 Jitter = Annotated[
     int | None,
     option(
         COMPARISON,
         "--jitter",
-        help="Largest move of a submit time, in seconds. [5]",
+        help="Largest random delay of a submit time, in seconds. [5]",
         min=0,
         metavar="S",
     ),

@@ -30,12 +30,12 @@ def main() -> None:
             raise
         _handle_signals(signal.SIG_IGN)
         with suppress(OSError):
-            kept = (
+            outcome = (
                 "completed runs are kept"
                 if interruption.keeps_runs
                 else "partial files are removed"
             )
-            sys.stderr.write(f"error: interrupted; {kept}\n")
+            sys.stderr.write(f"error: interrupted; {outcome}\n")
         # Python dies by SIGINT if the last string that it executed was interrupted.
         exec("")  # noqa: S102
         sys.exit(_INTERRUPTED)

@@ -48,7 +48,7 @@ _EXPORT = "Also write this format (cpsched list exports)."
 def command(
     workload: WorkloadFile,
     out: Annotated[Path | None, StudyFolder] = None,
-    force: Annotated[bool, option(OUTPUT, "--force", help="Repeat existing runs.")] = False,
+    force: Annotated[bool, option(OUTPUT, "--force", help="Replace existing runs.")] = False,
     *,
     runs: SiteRuns,
     on_infeasible: Annotated[
@@ -60,7 +60,7 @@ def command(
         option(OUTPUT, help="Save the state in this file, or continue from it.", hidden=True),
     ] = None,
     checkpoint_interval: Annotated[
-        float, option(OUTPUT, help="Seconds between saves.", min=0, metavar="S", hidden=True)
+        float, option(OUTPUT, help="Seconds between checkpoints.", min=0, metavar="S", hidden=True)
     ] = 60.0,
     observe: Annotated[
         list[str] | None, option(OUTPUT, help=_OBSERVE, metavar="NAME", hidden=True)

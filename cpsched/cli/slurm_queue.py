@@ -23,7 +23,7 @@ SystemFile = Annotated[
     typer.Option(
         "--system",
         "-s",
-        help="System file. [from the controller]",
+        help="System name or file. [from scontrol]",
         metavar="NAME",
     ),
 ]

@@ -49,10 +49,10 @@ def command(
     ] = 3,
     repeat: Annotated[
         int,
-        typer.Option(min=1, help="Repetitions with moved submit times.", metavar="N"),
+        typer.Option(min=1, help="Repetitions with delayed submit times.", metavar="N"),
     ] = 3,
     workers: Workers = 1,
-    force: Annotated[bool, typer.Option("--force", help="Repeat existing runs.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace existing runs.")] = False,
     *,
     runs: MeasuredRuns,
     as_json: AsJson = False,

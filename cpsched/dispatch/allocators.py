@@ -81,7 +81,7 @@ class Allocator:
         Raises
         ------
         DispatchError
-            If its class does not define an order of nodes.
+            If the allocator's class does not define an order of nodes.
         """
         if not isinstance(getattr(self, "policy", None), int | np.integer):
             raise DispatchError(
@@ -156,19 +156,20 @@ class Allocator:
 
     def planned(self, view: View, row: int, nodes: IntArray, units: IntArray) -> Allocation | None:
         """
-        Return the allocation of a job according to a plan, or None if its request is violated.
+        Return the planned allocation of a job, or None if it violates the job's request.
 
         Free capacity is not checked.
 
         Parameters
         ----------
         nodes, units
-            As in a :class:`~cpsched.model.decision.PlannedStarts`.
+            Planned nodes and the number of tasks on each, as in a
+            :class:`~cpsched.model.decision.PlannedStarts`.
 
         Raises
         ------
         DispatchError
-            If the system lacks these nodes, or the number of tasks is not the job's.
+            If the system lacks a planned node, or the planned tasks do not add up to the job's.
         """
         columns = view.waiting.store.columns
         # Dispatchers of others may name them in lists.

@@ -195,7 +195,7 @@ class Dispatcher(RemembersArguments, ABC):
         return view
 
     def reservations(self, view: View, decision: Decision) -> Sequence[Reservation]:  # noqa: ARG002
-        """Return the reservations of waiting jobs, by default the plan of the decision."""
+        """Return the reservations of waiting jobs, by default the decision's ``planned_starts``."""
         plan = decision.planned_starts
         if plan is None:
             return ()

@@ -124,7 +124,7 @@ class Priority(ABC):
         return taken
 
     def cores(self, jobs: JobTable) -> IntArray:
-        """Return the fewest cores (the first resource type) of each job, shape ``(n,)``."""
+        """Return the fewest cores that each job can use, shape ``(n,)``."""
         return self.taken(jobs)[:, 0]
 
     def late(self, jobs: JobTable) -> BoolArray:
@@ -145,7 +145,7 @@ class Priority(ABC):
         return np.lexsort(keys[::-1])
 
     def rows(self, view: View) -> IntArray:
-        """Return the rows of the waiting jobs in the job store, in this order."""
+        """Return the job store rows of the waiting jobs, sorted by this priority."""
         rows: IntArray = view.waiting.rows[self.order(view.waiting, view.now)]
         return rows
 

@@ -261,7 +261,7 @@ class RuntimePredictor(RemembersArguments, ABC):
 
     def state(self) -> Mapping[str, Any]:
         """
-        Return everything learned, and the counts, as arrays, scalars and strings.
+        Return what the predictor learned, and its ``stats``, as arrays, scalars and strings.
 
         Nested mappings are allowed. Categories are stored as strings, because codes differ between
         runs.

@@ -207,9 +207,9 @@ class Schedule:
 
     def parts(self) -> Iterator[tuple[int, Schedule]]:
         """
-        Yield the schedule in parts of some jobs, with the row of the first job of each part.
+        Yield parts of the schedule with at most ``PART`` jobs, each with the row of its first job.
 
-        Dependencies and outages are those of the whole schedule.
+        Each part has the dependencies and outages of the entire schedule.
         """
         num_jobs = len(self.workload)
         if num_jobs <= PART:

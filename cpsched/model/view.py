@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 @dataclass(slots=True, eq=False)
 class View:
     """
-    State of the system at one second: N nodes, R resource types, C eligibility classes.
+    State of the system at one second: N nodes, R resource types, C classes of jobs.
 
-    It is valid while ``decide`` runs. The arrays are the simulator's own and read-only, and change
-    later. Nothing in it, or reachable from it, has a runtime before the job has ended, or a job
-    before its submit.
+    It is valid while ``decide`` runs. The arrays belong to the simulator. They are read-only and
+    change later. Neither the view nor an object reachable from it shows the runtime of a job that
+    has not ended, or a job that is not yet submitted.
 
     Attributes
     ----------

@@ -123,7 +123,7 @@ class ResultsTable:
         return sorted(listed, key=lambda known: (_position(known, order), known.name))
 
     def groups(self, case: str, kind: str) -> list[Group]:
-        """Return the groups of jobs of a type (``length``, ``size``) in a case."""
+        """Return the job groups of a case by ``kind``: ``length``, ``size`` or another."""
         groups = (row.group for run in self.cases[case] for row in self._by_run[run])
         return [group for group in dict.fromkeys(groups) if group[0] == kind]
 

@@ -141,7 +141,10 @@ def test_every_check_says_what_to_do(kind):
 
 def test_what_cannot_be_checked_is_an_error(own, cpsched):
     for name, message in (
-        ("own_check:Plain", "is not a dispatcher, priority, allocator or predictor. Derive it from"),
+        (
+            "own_check:Plain",
+            "is not a dispatcher, priority, allocator or predictor. Derive it from",
+        ),
         ("own_check:Smallest:depth=3", "has no option '"),
         ("own_check:Gone", "has no 'Gone'"),
         ("actual", "reads all runtimes (needs_truth), so it looks ahead by design"),

@@ -117,7 +117,10 @@ def test_some_of_many_begin_anew():
         ({"observation": "cake"}, "observation.*cake"),
         ({"overrun": "cake"}, "overrun.*cake"),
         ({"rules": ()}, "rules: is empty"),
-        ({"action": "rule", "wait": True}, "action: 'rule' cannot be combined with wait or choose=fitting"),
+        (
+            {"action": "rule", "wait": True},
+            "action: 'rule' cannot be combined with wait or choose=fitting",
+        ),
         ({"choose": "fitting"}, "backfill: 'easy' backfills behind"),
         ({"visible": 1}, "visible.*1"),
         ({"estimates": [1, 2]}, "estimates: has shape"),

@@ -349,7 +349,9 @@ def test_a_checkpoint_of_unknown_code_is_refused(folder, tmp_path):
     """Nothing says that it is continued by the code that began it."""
     folder.write("mine", PRIORITY.format(imports="exec('')"))
     work, system = jobs((0, 3, 2)), machine((2,))
-    with pytest.raises(ConfigError, match="a checkpoint needs code that can be identified.*runs text as code"):
+    with pytest.raises(
+        ConfigError, match="a checkpoint needs code that can be identified.*runs text as code"
+    ):
         simulate(
             work,
             system,

@@ -97,7 +97,7 @@ def test_results_are_those_of_one_process(run, tmp_path, elsewhere):
     assert run(*EASY, "--out", "here")[0] == 0
     code, out, err = run(*EASY, "--out", "there", *elsewhere)
     assert (code, err) == (0, "")
-    assert out.startswith("6 runs: 6 made, 0 already done, 0 failed\n")
+    assert out.startswith("6 runs: 6 simulated, 0 reused, 0 failed\n")
     assert run_files(tmp_path / "there") == run_files(tmp_path / "here")
 
 
@@ -108,7 +108,7 @@ def test_a_killed_worker_loses_nothing(run, tmp_path, elsewhere):
     code, out, err = run(*words, "--out", "there", *elsewhere)
     assert (code, err) == (0, "")
     assert (tmp_path / "killed").exists()
-    assert out.startswith("9 runs: 9 made, 0 already done, 0 failed\n")
+    assert out.startswith("9 runs: 9 simulated, 0 reused, 0 failed\n")
     assert run(*words, "--out", "here")[0] == 0
     assert run_files(tmp_path / "there") == run_files(tmp_path / "here")
 
@@ -117,7 +117,7 @@ def test_a_killed_worker_loses_nothing(run, tmp_path, elsewhere):
 def test_a_run_that_always_kills_its_process_fails_alone(run, elsewhere):
     code, out, err = run(*EASY, "-d", "fatal:Always", "--out", "there", *elsewhere)
     assert code == 1
-    assert out.startswith("9 runs: 6 made, 0 already done, 3 failed\n")
+    assert out.startswith("9 runs: 6 simulated, 0 reused, 3 failed\n")
     assert err.count("\n") == 1
     assert "3 runs failed: its process was killed, perhaps because it ran out of memory" in err
 
@@ -158,7 +158,7 @@ def test_a_signal_is_one_line_and_the_next_command_continues(start, run, tmp_pat
     (tmp_path / "released").touch()
     code, out, err = run(*words)
     assert (code, err) == (0, "")
-    assert out.startswith(f"9 runs: {9 - made} made, {made} already done, 0 failed\n")
+    assert out.startswith(f"9 runs: {9 - made} simulated, {made} reused, 0 failed\n")
 
 
 @pytest.fixture

@@ -91,7 +91,7 @@ def test_a_killed_task_of_an_array_runs_when_the_command_is_repeated(
     fatal = ("-d", "fatal:Once")
     code, out, err = study(*fatal, *ARRAYS)
     assert code == 1
-    assert out.startswith("3 runs: 2 made, 0 already done, 1 failed\n")
+    assert out.startswith("3 runs: 2 simulated, 0 reused, 1 failed\n")
     assert err.startswith("error: log-kth-sp2-fatal-once-requested-s0-")
     assert err.count("\n") == 1
     assert study(*fatal, *ARRAYS)[1].startswith("3 runs: 1 simulated, 2 reused, 0 failed\n")

@@ -107,7 +107,9 @@ def compare_starts(
     submit, recorded = workload.submit, workload.recorded_start
     inside = np.full(len(submit), True) if start is None else submit >= start
     if not inside.any():
-        raise ConfigError("no job is submitted after that", key="--measure-from")
+        raise ConfigError(
+            "no job is submitted from this time on. Give an earlier time.", key="--measure-from"
+        )
     known, started = recorded != MISSING, schedule.start != MISSING
     waits = wait_pairs(schedule, inside, lag)
     left_out = {

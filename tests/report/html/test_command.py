@@ -65,7 +65,10 @@ def test_a_summary_is_a_page_of_its_own(run, cpsched):
     ("arguments", "message"),
     [
         (("--author", "x"), "--author: applies to the summary. Add --summary"),
-        (("--summary", "--export", "png"), "--export: applies to the report's figures. Leave it out"),
+        (
+            ("--summary", "--export", "png"),
+            "--export: applies to the report's figures. Leave it out",
+        ),
     ],
 )
 def test_options_that_do_not_fit_are_one_line(run, cpsched, arguments, message):

@@ -166,7 +166,7 @@ def test_jobs_of_the_beginning_are_simulated_and_not_compared(folder):
     assert len(list((folder / "out" / "runs").iterdir())) == 1
     submit = complete.schedule.workload.submit
     assert late.validation.overall.jobs == (submit >= 20_000).sum() < 400
-    with pytest.raises(ConfigError, match="measure-from: no job is submitted after that"):
+    with pytest.raises(ConfigError, match="measure-from: no job is submitted from this time on"):
         checked_run(study(folder), folder, start=10**9)
 
 
