@@ -222,7 +222,7 @@ def test_a_scheduler_that_is_lost_is_one_line(start, tmp_path, cluster):
     os.killpg(cluster.pid, signal.SIGKILL)
     out, err = process.communicate(timeout=120)
     assert (process.returncode, out, err.count("\n")) == (2, "", 1)
-    assert err.startswith("error: Dask's scheduler is lost, or has cancelled runs; ")
+    assert err.startswith("error: Dask's scheduler is lost, or has cancelled runs. ")
 
 
 def test_a_scheduler_that_is_not_there_is_one_line(run, monkeypatch):

@@ -111,4 +111,4 @@ def test_commands_say_why_they_make_runs_again(place, own, command):
         )
     (note,) = [line for line in done.stderr.splitlines() if line.startswith("note: ")]
     assert note.endswith("(exec) in line 1. Its runs are made every time")
-    assert ("1 simulated, 1 reused" in done.stdout) or ("Already done: 1 of 2" in done.stdout)
+    assert ("1 simulated, 1 reused" in done.stdout) or ("Reused: 1 of 2 runs" in done.stdout)
