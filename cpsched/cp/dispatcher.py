@@ -35,7 +35,7 @@ WINDOW = 20
 LIMIT = 0.0005
 
 #: Modules whose models have every list plan as a solution.
-_OURS = "cpsched."
+_OWN_PACKAGE = "cpsched."
 
 P = TypeVar("P", bound=DecisionProblem)
 
@@ -177,7 +177,7 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
         if not self.solves:
             return problem.listed, {}
         plan, numbers = answer(problem, self.model(problem), self.limits)
-        if not type(self).model.__module__.startswith(_OURS):
+        if not type(self).model.__module__.startswith(_OWN_PACKAGE):
             numbers = {
                 stats.NO_LIST_PLAN if name == stats.WRONGLY_INFEASIBLE else name: number
                 for name, number in numbers.items()
