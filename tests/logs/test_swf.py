@@ -14,6 +14,7 @@ from cpsched.logs import swf
 from cpsched.logs.rejects import RejectedRows
 from cpsched.logs.swf import SwfLines
 from cpsched.logs.text import chunks
+from cpsched.model import arrays
 from cpsched.model.arrays import is_constant
 from cpsched.util.types import MISSING, UNBOUNDED, Status
 
@@ -25,6 +26,17 @@ def with_field(number, value, line=GOOD):
     values = line.split()
     values[number - 1] = value
     return " ".join(values)
+
+
+def test_long_columns_lie_in_files(small_logs, monkeypatch):
+    """Of 44 million jobs they would take 10 GB of memory."""
+    in_memory = logs.read(small_logs / "small.swf")
+    monkeypatch.setattr(arrays, "_IN_FILE", 1)
+    workload = logs.read(small_logs / "small.swf")
+    assert workload.digest() == in_memory.digest()
+    for name in ("job_id", "submit", "runtime", "units", "recorded_start", "requested_time"):
+        column = getattr(workload, name)
+        assert is_constant(column) or arrays._file_of(column) is not None, name
 
 
 def test_every_field_becomes_its_column(small_logs):
