@@ -26,7 +26,7 @@ NO_SOLUTION = "no_solution"
 #: Solver calls that answered that there is no solution; a list plan is one, so the answer is wrong.
 #: Only in the record of runs in which it happened.
 WRONGLY_INFEASIBLE = "wrongly_infeasible"
-#: The same of a model of one's own: it has a constraint that no list plan keeps.
+#: The same for a model of the user: no list plan keeps one of its constraints.
 NO_LIST_PLAN = "no_list_plan"
 #: Solver calls whose plan was better than the list plan and was followed.
 IMPROVED = "improved"
