@@ -33,7 +33,9 @@ def test_a_simulation_cut_anywhere_is_valid(workload, system, until):
     assert verify(schedule_of(fitted, simulator, recorder), complete=False) == []
 
 
-_MESSAGE = re.compile(r"job (\d+) takes node n(\d+) to (\d+) (core|gpu) at (\d+), it has (\d+)")
+_MESSAGE = re.compile(
+    r"job (\d+) takes node n(\d+) to (\d+) (core|gpu) at (\d+), more than its (\d+)"
+)
 
 
 def every_second(segments, capacity):

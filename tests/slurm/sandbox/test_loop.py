@@ -150,7 +150,7 @@ def test_a_job_that_slurm_does_not_start_is_held_again_and_at_last_an_error(
     try:
         with pytest.raises(RunError, match="has not started within 1 s: Slurm says ReqNode"):
             looped(private_slurm, "fifo", [job(1, 60)], lines)
-        assert [line.partition("; ")[2] for line in lines] == ["it is held again"]
+        assert [line.partition(". ")[2] for line in lines] == ["It is held again"]
     finally:
         private_slurm.run(*node, "NodeName=node[001-002]", "State=RESUME")
 
