@@ -30,6 +30,8 @@ AT_ONCE = 120
 _CLOSE, _ROUGH = (0.05, 0.9, 0.95), (0.2, 0.7, 0.8)
 #: A mean wait below this many seconds is compared with this value: a minute does not matter.
 SHORTEST = 60.0
+#: Kinds of groups that are named if they agree much worse than all jobs, and how much worse.
+_NAMED, _WORSE = ("reason", "queue", "QOS", "GPU", "account", "size"), 1.5
 #: Numbers of waits are counted where they are at most so many times as many as the jobs.
 _SPARSE = 8
 
@@ -130,6 +132,17 @@ class WaitErrors:
             if off <= bias and (rank >= least or self.within[1] >= near):
                 return word
         return "poor"
+
+
+def agrees_much_worse(kind: str, group: WaitErrors, every: WaitErrors) -> bool:
+    """
+    Return whether results for all jobs do not hold for a group: poor agreement, and a large bias.
+
+    The bias of the group is then more than 1.5 times the largest of: the bias of all jobs, a
+    twentieth of their mean wait, a minute. Users and job lengths are not named.
+    """
+    usual = max(abs(every.bias), 0.05 * (every.recorded - every.held), SHORTEST)
+    return kind in _NAMED and group.grade == "poor" and abs(group.bias) > _WORSE * usual
 
 
 def _rank_correlation(first: IntArray, second: IntArray) -> float | None:

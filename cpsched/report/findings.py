@@ -57,6 +57,11 @@ _SEVERAL_BASELINES = (
     "Each predictor has its own baseline. To compare predictors: cpsched what-if LOG --change"
     " 'predictor NAME'."
 )
+#: Said where scenarios have other jobs than the baseline.
+_COMMON_JOBS = (
+    "These changes are over the jobs of both runs. The ratios in the table are over all jobs of"
+    " each run."
+)
 _CAVEATS = {
     "days": "Intervals are over the days of the log. On a system whose queue never empties for"
     " weeks they are too narrow.",
@@ -290,6 +295,14 @@ def _number(table: ResultsTable, run: RunKey, name: str) -> float:
     return 0.0 if row is None or row.value is None else float(row.value)
 
 
+def _has_other_jobs(table: ResultsTable, run: RunKey) -> bool:
+    """Return whether more or fewer jobs are simulated than in the run's baseline."""
+    base = table.baseline_of(run)
+    return base is not None and _number(table, run, "simulated") != _number(
+        table, base, "simulated"
+    )
+
+
 def _placement(table: ResultsTable, run: RunKey, base: RunKey) -> str:
     """Return both allocators in words where they differ: more than the order changes then."""
     ours, theirs = (table.repetitions[key][0].allocator for key in (run, base))
@@ -312,6 +325,8 @@ def _finding(table: ResultsTable, case: str, changes: dict[RunKey, Change], repe
     if table.study.by_group:
         others = (of for key, of in changes.items() if key != run)
         sentences += [f"{other}." for other in others]
+        if any(_has_other_jobs(table, key) for key in changes):
+            sentences.append(_COMMON_JOBS)
         if (start := table.study.measure_from) is not None:
             sentences.append(f"The comparison covers jobs submitted from {start} on.")
     else:

@@ -52,14 +52,17 @@ def validation_lines(table: ResultsTable, case: str) -> Iterator[str]:
     grade = row["grade"]
     name = "baseline" if table.study.by_group else escaped(table.name(run_of(row)))
     yield f"Agreement with recorded waits, {name}: {grade}. {_waits(row)}.{_MEANINGS[grade]}"
-    poor = [
-        f"{row['kind']} {row['group']}"
-        for row in table.record
-        if case_of(row) == case and row["kind"] != "all" and row["grade"] == "poor"
-    ]
-    if poor and grade != "poor":
-        more = " and more" if len(poor) > _MOST else ""
-        yield f"Poor agreement for: {', '.join(map(escaped, poor[:_MOST]))}{more}."
+    worse = [row for row in table.record if case_of(row) == case and row["much_worse"]]
+    if worse and grade != "poor":
+        worse.sort(key=lambda row: -row["jobs"] * abs(_bias(row)))
+        names = [escaped(f"{row['kind']} {row['group']}") for row in worse[:_MOST]]
+        more = " and more" if len(worse) > _MOST else ""
+        yield f"Results do not hold for (poor agreement): {', '.join(names)}{more}."
+
+
+def _bias(row: dict[str, Any]) -> float:
+    bias: float = row["simulated_wait_mean_s"] - row["recorded_wait_mean_s"]
+    return bias
 
 
 def _waits(row: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from cpsched.metrics.groups import groups_of, kinds_of
-from cpsched.metrics.validation import wait_pairs
+from cpsched.metrics.validation import agrees_much_worse, wait_pairs
 from cpsched.study.inputs import second_of
 from cpsched.study.reader import load_run
 
@@ -33,7 +33,8 @@ def record(
 
     ``grade`` is that of ``cpsched validate`` for their waits: ``good``, ``moderate`` or
     ``poor`` (:mod:`cpsched.metrics.validation`). Waits are from submit to first start, and
-    ``held_mean_s`` of them pass before a job may start. A ``workload`` that is at hand need not be
+    ``held_mean_s`` of them pass before a job may start. ``much_worse`` marks groups for which
+    results for all jobs do not hold. A ``workload`` that is at hand need not be
     read again, nor ``schedules`` by the names of their runs' folders.
     """
     base = results.baseline
@@ -59,9 +60,11 @@ def _rows(run: RunResult, schedule: Schedule, start: int | str | None) -> Iterat
     submit = schedule.workload.submit
     since = second_of(schedule.workload, "measure_from", start)
     waits = wait_pairs(schedule, submit >= (submit[0] if since is None else since))
-    every = [("all", "all", None)] if len(waits.rows) else []
-    for kind, name, own in chain(every, _groups(schedule, waits.rows)):
-        errors = waits.errors(own)
+    if not len(waits.rows):
+        return
+    every = waits.errors()
+    groups = ((*group, waits.errors(own)) for *group, own in _groups(schedule, waits.rows))
+    for kind, name, errors in chain([("all", "all", every)], groups):
         yield {
             **run.labels,
             "kind": kind,
@@ -75,6 +78,7 @@ def _rows(run: RunResult, schedule: Schedule, start: int | str | None) -> Iterat
             "within_10_min": errors.within[1],
             "rank_correlation": errors.rank,
             "grade": errors.grade,
+            "much_worse": agrees_much_worse(kind, errors, every),
         }
 
 

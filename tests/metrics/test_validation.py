@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from cpsched.metrics.validation import WaitErrors, WaitPairs
+from cpsched.metrics.validation import WaitErrors, WaitPairs, agrees_much_worse
 
 
 @given(waits=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=2, max_size=30))
@@ -38,3 +38,12 @@ def test_the_errors_of_a_group_are_those_of_its_waits_alone(waits):
     )
     assert pairs.errors(own) == WaitErrors.of(recorded[own], simulated[own], held[own])
     assert pairs.errors(inside > 0) == pairs.errors(own)
+
+
+def test_a_group_agrees_much_worse_if_its_bias_is_large_and_its_grade_poor():
+    hour = np.full(4, 3600)
+    every = WaitErrors.of(hour, hour + 600)
+    assert agrees_much_worse("queue", WaitErrors.of(hour, hour + 1800), every)
+    assert not agrees_much_worse("user", WaitErrors.of(hour, hour + 1800), every)
+    assert not agrees_much_worse("queue", WaitErrors.of(hour, hour + 800), every)
+    assert not agrees_much_worse("queue", WaitErrors.of(20 * hour, 20 * hour + 1800), every)

@@ -1,10 +1,12 @@
 """What is said of a study: never more than its repetitions, and never without what is lost."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from result_tables import repeated, run, table
 
+from cpsched.metrics.definitions import ALL
 from cpsched.report.findings import (
     Change,
     Claim,
@@ -270,3 +272,19 @@ def test_several_logs_have_a_line_each_and_what_they_share_once():
 def test_nothing_to_compare_is_nothing_to_say():
     """No run but the baseline."""
     assert said() == []
+
+
+def test_scenarios_with_other_jobs_are_compared_over_common_jobs_and_that_is_stated():
+    scenario = grouped("a", all=1800.0)
+    same = table(*grouped("easy"), *scenario, by_group=True)
+    more = [
+        replace(of, metrics=of.metrics | {ALL: of.metrics[ALL] | {"simulated": 110}})
+        for of in scenario
+    ]
+    other = table(*grouped("easy"), *more, by_group=True)
+    sentence = (
+        "These changes are over the jobs of both runs. The ratios in the table are over all jobs of"
+        " each run."
+    )
+    assert sentence in conclusions(other)
+    assert sentence not in conclusions(same)

@@ -19,12 +19,13 @@ def run(over=0.0):
 
 
 def table(grade, *groups, over=0.0, scenarios=True):
-    """Return the results of one run: all jobs, and groups by kind, name and grade."""
+    """Return the results of one run: all jobs, and groups by kind, name and grade, each larger."""
     rows = [
         {"workload": "log", "system": "four", "dispatcher": "easy", "kind": kind, "group": name,
          "predictor": "requested", "grade": verdict, "simulated_wait_mean_s": 450_000.0, "recorded_wait_mean_s": 900.0,
-         "held_mean_s": 0.0, "lag_s": 0, "within_10_min": 0.4}
-        for kind, name, verdict in (("all", "all", grade), *groups)
+         "held_mean_s": 0.0, "lag_s": 0, "within_10_min": 0.4,
+         "jobs": jobs, "much_worse": verdict == "poor" and kind != "all"}
+        for jobs, (kind, name, verdict) in enumerate((("all", "all", grade), *groups))
         if verdict
     ]  # fmt: skip
     return SimpleNamespace(
@@ -75,10 +76,10 @@ def test_a_log_that_the_system_cannot_have_run_is_all_that_is_said():
     assert misfit(run(over=0.049)) == ""
 
 
-def test_groups_with_a_poor_grade_are_named():
+def test_groups_that_agree_much_worse_are_named_the_largest_first():
     groups = ("queue", "8", "poor"), ("user", "8", "good"), ("QOS", "high", "poor")
     _, line = validation_lines(table("moderate", *groups), "log on four")
-    assert line == "Poor agreement for: queue 8, QOS high."
+    assert line == "Results do not hold for (poor agreement): QOS high, queue 8."
     assert len(list(validation_lines(table("poor", *groups), "log on four"))) == 1
 
 

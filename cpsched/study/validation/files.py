@@ -7,7 +7,7 @@ from dataclasses import asdict
 from statistics import stdev
 from typing import TYPE_CHECKING, Any
 
-from cpsched.metrics.validation import SHORTEST
+from cpsched.metrics.validation import agrees_much_worse
 from cpsched.metrics.waits import MEANING as WAIT_MEANING
 from cpsched.study.validation.downtime import downtimes, outage_table
 from cpsched.util.atomic_files import write_all
@@ -64,8 +64,6 @@ def write_files(result: ValidationResult, folder: Path) -> list[Path]:
     )
 
 
-#: Kinds of groups with a warning if the error of their mean wait is this multiple of the whole's.
-_KINDS, _OFF = ("reason", "queue", "GPU", "account", "size"), 1.5
 _MOST_WARNED = 4
 #: What it means for what-ifs; the first {} is the smallest difference that says something.
 _ON_WHAT_IFS = {
@@ -155,15 +153,10 @@ def _share(errors: WaitErrors) -> str:
 
 def _warnings(validation: Validation) -> Iterator[str]:
     """Yield a warning for each group whose waits agree much worse than those of all jobs."""
-    overall_error = max(
-        abs(validation.overall.bias),
-        0.05 * (validation.overall.recorded - validation.overall.held),
-        SHORTEST,
-    )
     off = [
         (kind, name, errors)
         for kind, name, errors in validation.groups
-        if kind in _KINDS and abs(errors.bias) > _OFF * overall_error and errors.grade == "poor"
+        if agrees_much_worse(kind, errors, validation.overall)
     ]
     off.sort(key=lambda group: -abs(group[2].bias) * group[2].jobs)
     for kind, name, errors in off[:_MOST_WARNED]:
