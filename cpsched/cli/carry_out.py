@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 def carry_out_and_show(
     study: Study,
     shown: Shown,
+    out: Path,
     *,
     repeat: str = "--repeat 5",
     inferred: Sequence[InferredLog] = (),
@@ -37,6 +38,8 @@ def carry_out_and_show(
 
     Parameters
     ----------
+    out
+        Folder for runs and results.
     repeat
         What the user adds for repetitions.
     inferred
@@ -55,29 +58,32 @@ def carry_out_and_show(
 
     def tables_of(outcome: CampaignOutcome) -> None:
         if outcome.folders:
-            made.append(load_results(shown.out))
-            write_tables(made[0], subfolder(shown.out, "tables"))
+            made.append(load_results(out))
+            write_tables(made[0], subfolder(out, "tables"))
 
     study = replace(study, ignore_recorded_waits=shown.ignore_recorded_waits)
     note_kept_runs()
     with study_bars() as display:
         outcome = carry_out(
             study,
-            shown.out,
+            out,
             jobs=shown.workers,
             display=display,
             executor=shown.executor,
             finish=tables_of,
         )
     complain_about(outcome)
-    page = _report(shown.out) if made and shown.report else None
+    page = _report(out) if made and shown.report else None
     if shown.as_json:
         data = results_as_data(made[0]) if made else {}
         assumed = {log.log: log.system.remarks for log in inferred}
         path = None if page is None else str(page)
         print_json("results", {**data, "inferred_systems": assumed, "report": path}, version=2)
     elif made:
-        _show(outcome, made[0], page, repeat, shown)
+        _show_counts(outcome)
+        show_results(made[0], repeat, all_tables=shown.all_tables)
+        echo(f"\nTables: {out / 'tables'}")
+        echo(f"Report: {page or f'write it with cpsched report {shlex.quote(str(out))}'}")
         if len(inferred) == 1:
             inferred[0].print_next_steps(made[0])
     if outcome.failed:
@@ -96,12 +102,7 @@ def _report(out: Path) -> Path | None:
         return make_report(out, progress=progress).page
 
 
-def _show(
-    outcome: CampaignOutcome, table: ResultsTable, page: Path | None, repeat: str, shown: Shown
-) -> None:
+def _show_counts(outcome: CampaignOutcome) -> None:
     done = outcome.runs - outcome.existing - len(outcome.failed)
     parts = [f"{counted(outcome.runs, 'run')}: {done:,} simulated", f"{outcome.existing:,} reused"]
     echo(", ".join([*parts, f"{len(outcome.failed):,} failed"]))
-    show_results(table, repeat, all_tables=shown.all_tables)
-    echo(f"\nTables: {shown.out / 'tables'}")
-    echo(f"Report: {page or f'write it with cpsched report {shlex.quote(str(shown.out))}'}")

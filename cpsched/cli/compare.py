@@ -55,11 +55,12 @@ def command(
     named = {"baseline": baseline, "baseline_system": baseline_system}
     against: dict[str, Any] = {key: name for key, name in named.items() if name is not None}
     inferred: list[InferredLog] = []
+    out = shown.folder(study[0], "compare")
     # Each is looked at, so that a file that is not there is named.
     if False not in [_is_log(name) for name in study]:
         given = runs.given()
         if "systems" not in given:
-            inferred = inferred_logs(study, runs.input_format, shown.out)
+            inferred = inferred_logs(study, runs.input_format, out)
             against |= {key: value for key, value in DEFAULTS.items() if key not in given}
             against["systems"] = [log.name for log in inferred]
         wanted, repeat = study_of_log(study, runs, **against), "--repeat 5"
@@ -75,7 +76,7 @@ def command(
         wanted, repeat = load_study(study[0]), "repeat = 5 in its file"
         _refuse_any(runs.given() | against)
         wanted = narrowed(wanted, runs)
-    carry_out_and_show(wanted, shown, repeat=repeat, inferred=inferred)
+    carry_out_and_show(wanted, shown, out, repeat=repeat, inferred=inferred)
 
 
 def _is_log(study: str) -> bool:

@@ -325,7 +325,16 @@ class ComparedRuns(RepeatedRuns):
 class Shown(Group):
     """Options: how a study is carried out, and what is printed of it."""
 
-    out: Annotated[Path, StudyFolder]
+    out: Annotated[
+        Path | None,
+        option(
+            OUTPUT,
+            "--out",
+            "-o",
+            help="Folder for runs and results. [LOG-compare or LOG-what-if]",
+            metavar="DIR",
+        ),
+    ] = None
     ignore_recorded_waits: Annotated[
         bool,
         option(
@@ -339,6 +348,10 @@ class Shown(Group):
     all_tables: AllTables = False
     report: WithReport = True
     as_json: AsJson = False
+
+    def folder(self, named: str | Path, command: str) -> Path:
+        """Return ``--out``, or a folder here that is named after the log or study and command."""
+        return self.out or Path(f"{Path(named).name.partition('.')[0]}-{command}")
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:

@@ -45,9 +45,10 @@ def command(
             "is missing. Name a change, such as 'scale-load 1.1' (cpsched list changes).",
             key="--change",
         )
+    out = shown.folder(log, "what-if")
     study = study_of_log(log, runs, once=("systems", "dispatchers", "predictors"))
     with reading(log):
-        wanted = what_if(study, scenarios(study, changes), shown.out)
+        wanted = what_if(study, scenarios(study, changes), out)
     if not shown.as_json:
         say_what_is_assumed(wanted)
-    carry_out_and_show(wanted, shown)
+    carry_out_and_show(wanted, shown, out)

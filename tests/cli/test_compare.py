@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -121,6 +122,13 @@ def test_a_part_of_a_study(files, cpsched):
     code, _, _ = cpsched("compare", "study.toml", *cut)
     assert code == 0
     assert ",simulated,jobs,9," in (files / "b" / "tables" / "results.csv").read_text()
+
+
+def test_without_a_folder_results_are_named_after_the_study(files, cpsched):
+    code, out, _ = cpsched("compare", "study.toml", "--no-report", "--first", "3")
+    assert code == 0
+    assert (Path("study-compare") / "tables").is_dir()
+    assert "Tables: study-compare/tables" in out
 
 
 def test_failed_runs_are_said_and_the_exit_code_tells(files, cpsched):
