@@ -93,7 +93,7 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
         )
 
     def reset(self, system: System, seed: int) -> None:
-        """Prepare for a system."""
+        """Clear all memory and prepare for a system, before a run starts."""
         super().reset(system, seed)
         self.objective.reset(system)
         self.limits = replace(self.limits, seed=seed)

@@ -224,7 +224,7 @@ class FirstFit(Allocator):
 
 
 class BestFit(Allocator):
-    """The node with capacity for the fewest tasks of this job first."""
+    """The node first on which the fewest tasks of this job fit."""
 
     name = "best-fit"
     policy = 1
@@ -252,10 +252,11 @@ class SpareScarce(Allocator):
     """
     The fullest node first, among the nodes without scarce resources that the job does not need.
 
-    Nodes are ordered by three numbers. The first is the number of scarce resource types on the node
-    that the job does not ask for (GPUs, MICs). The second is the number of resource types of which
-    the node has more free than every node has, if a task of the job would fit without it (such as a
-    GPU, or large memory). The third is the order of ``pack``.
+    A resource is scarce if only some nodes have it (GPUs, MICs). Nodes are ordered by three
+    numbers, smallest first. The first is the number of scarce resource types on the node that the
+    job does not request. The second is the number of resource types of which the node has more free
+    than every node has in total, if a task of the job would fit without this surplus (a GPU, or
+    large memory). The third is the order of ``pack``.
     """
 
     name = "spare-scarce"
@@ -268,9 +269,9 @@ class Fgd(Allocator):
 
     The measure is the number of tasks of each waiting and running request that fit before and after
     the placement. Requests for which few tasks fit weigh more. Of equal nodes the emptiest comes
-    first.
-    After the fragmentation gradient descent of Weng et al. 2023 ("Beware of Fragmentation", USENIX
-    ATC), which weighs the typical requests of past jobs by their frequency alone.
+    first. After the fragmentation gradient descent (FGD) of Weng et al. 2023 ("Beware of
+    Fragmentation", USENIX ATC), which weighs the typical requests of past jobs by their frequency
+    alone.
     """
 
     name = "fgd"
@@ -278,7 +279,9 @@ class Fgd(Allocator):
     looks_at_jobs = True
 
     def look_at(self, view: View) -> _core.PassMemory:
-        """Do so, and note what waiting and running jobs ask for."""
+        """
+        Return the cache for calls of compiled code, updated to a view and the requests of its jobs.
+        """
         store, kinds = view.waiting.store, self.capacity.shape[1]
         rows = np.concatenate([view.waiting.rows, view.running.rows])
         shape, units, nodes_max = store.columns[rows][:, [c.SHAPE, c.UNITS, c.NODES_MAX]].T
