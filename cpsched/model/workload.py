@@ -428,18 +428,28 @@ class Workload:
         return len(self.submit)
 
     def let_go(self, first: int = 0, end: int | None = None) -> None:
-        """Release memory of the jobs ``[first, end)`` in columns that are in files."""
+        """
+        Release the memory of jobs ``[first, end)`` in columns that are stored in temporary files.
+
+        They can still be read.
+        """
         for name in COLUMNS:
             value = getattr(self, name)
             let_go(value.codes if isinstance(value, Labels) else value, first, end or len(self))
 
     def between(self, first: int, end: int) -> Self:
-        """Return jobs ``[first, end)`` for reading. Dependencies and labels stay as here."""
+        """
+        Return jobs ``[first, end)`` for reading, with dependencies by the rows of this workload.
+        """
         rows = slice(first, end)
         return replace(self, **{name: _part(getattr(self, name), rows) for name in COLUMNS})
 
     def take(self, rows: IntArray) -> Self:
-        """Return the workload of the given rows in that order. Dependencies follow their rows."""
+        """
+        Return the workload of some rows, in the given order.
+
+        Dependencies between these jobs are kept. Others are dropped.
+        """
         rows = np.asarray(rows, dtype=np.int64)
         new = taken({name: getattr(self, name) for name in COLUMNS}, rows)
         if not is_constant(new["dependency"]):
@@ -452,10 +462,10 @@ class Workload:
         self, *, first: int | None = None, start: int | None = None, end: int | None = None
     ) -> Self:
         """
-        Return the jobs submitted in ``[start, end)``, at most ``first``.
+        Return the jobs submitted in ``[start, end)``, and of these at most the ``first`` ones.
 
-        Both are seconds of the log's clock, as ``submit``: Unix seconds minus ``epoch``. A job
-        whose dependency is cut off loses it.
+        ``start`` and ``end`` are seconds of the log's clock, as ``submit``: Unix seconds minus
+        ``epoch``. A job whose dependency is not among the jobs loses it.
         """
         keep = np.ones(self.num_jobs, dtype=np.bool_)
         if start is not None:
@@ -473,11 +483,7 @@ class Workload:
         return new
 
     def resubmitted(self, submit: IntArray, **columns: Any) -> Self:
-        """
-        Return the jobs with other submit times, in the order of these.
-
-        Jobs of the same second are in the order of their ids, as in every workload.
-        """
+        """Return the jobs with other submit times, sorted by these. Ties are sorted by job id."""
         new = replace(self, submit=submit, **columns)
         new._check()
         return new._in_submit_order()
@@ -532,7 +538,7 @@ class Workload:
 
     def check_order(self) -> None:
         """
-        Check that submits do not decrease.
+        Check that submit times do not decrease.
 
         Raises
         ------
@@ -548,7 +554,9 @@ class Workload:
             )
 
     def is_neutral(self, name: str) -> bool:
-        """Return whether a column has only its neutral value."""
+        """
+        Return whether a column has its neutral value (such as 0 or ``MISSING``) for every job.
+        """
         value = getattr(self, name)
         if isinstance(value, Labels):
             return bool((value.codes == -1).all())
