@@ -58,7 +58,7 @@ class WindowDispatcher(LearningDispatcher):
         Seconds between decisions. ``none``: a decision at every event.
     limit
         Work limit of the solver for a decision, in CP-SAT's deterministic time (the same on every
-        computer, about a second a unit).
+        computer, some seconds a unit).
 
     Attributes
     ----------
