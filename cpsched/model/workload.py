@@ -166,7 +166,7 @@ def _time(neutral: int | None = MISSING, least: int = -MAX_TIME, *, later: bool 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Workload:
     """
-    Jobs as columns; J jobs, R resource types.
+    The jobs of a log as columns: J jobs in submit order, R resource types.
 
     Attributes
     ----------
@@ -185,12 +185,12 @@ class Workload:
     submit
         Second of its submission, from ``epoch`` on.
     requested_time
-        The user's time limit in seconds; ``MISSING`` if the log has none and no system has filled
+        The user's time limit in seconds. ``MISSING`` if the log has none and no system has filled
         it in yet.
     requested_time_assumed
         Whether ``requested_time`` is the default of a queue or system, not the user's.
     units
-        Number of identical tasks. A task never spans nodes; tasks may share one.
+        Number of identical tasks. A task never spans nodes. Tasks may share one.
     request
         Amount of each resource that a task needs, shape ``(J, R)``.
     per_node
@@ -198,9 +198,9 @@ class Workload:
     per_node_max
         The largest such amount that it can use, ``(J, R)``.
     nodes_min
-        Fewest nodes.
+        Smallest number of nodes that it may use.
     nodes_max
-        Most nodes.
+        Largest number of nodes that it may use.
     split
         ``any`` number of tasks on each node, or ``even``: the same on each
         (:class:`~cpsched.util.types.Split`).
@@ -214,10 +214,10 @@ class Workload:
     max_switches
         Most groups of the topology's lowest level that it may use. 0: any number.
     switch_wait
-        Seconds for which ``max_switches`` applies, from when the job may first start; ``MISSING``:
+        Seconds for which ``max_switches`` applies, from when the job may first start. ``MISSING``:
         as long as it waits. Slurm's ``--switches=N@time``.
     constraint
-        Conditions on its nodes.
+        Expression for features or names of its nodes, such as ``a&b``. Empty: any nodes.
     queue
         Name of its queue. A job that may run in several has them all, with commas between.
     partition
@@ -227,7 +227,7 @@ class Workload:
     name
         Name of the job.
     group
-        Group of its user; the account in Slurm.
+        Group of its user, the account in Slurm.
     qos
         Slurm's quality of service.
     reservation
@@ -259,9 +259,9 @@ class Workload:
     urgent
         Whether it must start at once.
     deadline
-        Second at which it should have ended; ``MISSING``: none.
+        Second at which it should have ended. ``MISSING``: none.
     begin
-        Second before which it does not start; ``MISSING``: none.
+        Second before which it does not start. ``MISSING``: none.
     restartable
         Whether it may be stopped and started again.
     checkpoint
@@ -269,7 +269,7 @@ class Workload:
     restart_cost
         Seconds that each start but the first takes longer.
     cancel
-        Second at which it is cancelled; ``MISSING``: never.
+        Second at which it is cancelled. ``MISSING``: never.
     dependency
         The job that it waits for: its row or -1 here, its id in a file.
     dependency_type
@@ -280,7 +280,7 @@ class Workload:
     status
         How it ended in the log (:class:`~cpsched.util.types.Status`).
     recorded_start
-        Second of its start in the log; ``MISSING``: not recorded.
+        Second of its start in the log. ``MISSING``: not recorded.
     header
         The log's own metadata, in file order.
     set_aside
