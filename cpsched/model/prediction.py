@@ -51,7 +51,8 @@ class Prediction(NamedTuple):
     runtime_estimate
         Runtime for reservations, int64, shape ``(n,)``. Accuracy tables score it.
     runtime_bound
-        Runtime that about one job in ten exceeds, int64, shape ``(n,)``.
+        Upper bound of the runtime, which at most one job in ten should exceed, int64, shape
+        ``(n,)``.
     quantiles
         Quantiles of the runtime at the levels 0.1, 0.2, ..., 0.9 (:data:`LEVELS`), int64, shape
         ``(n, 9)``, each row non-decreasing. A job without quantiles has a row of -1. None: no job

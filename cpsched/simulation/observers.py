@@ -89,8 +89,8 @@ class RunObserver(Observer):
     """
     Base class of observers that ``simulate --observe NAME:KEY=VALUE,...`` names, one for each run.
 
-    The options are the parameters of the constructor. The name is registered in the group
-    ``observers``.
+    The options are the parameters of the constructor. The name of a class of your own is
+    ``module:Class``.
     """
 
     @contextmanager

@@ -26,7 +26,7 @@ _LONGEST = 100 * 366 * 86400
 
 
 class OutageModel(Protocol):
-    """Base class of models of node outages, registered under ``cpsched.outages``."""
+    """Base class of models of node outages, such as ``random``."""
 
     def outages(self, names: Sequence[str], first: int, last: int, seed: int) -> Outages:
         """

@@ -29,7 +29,6 @@ class RuntimeModel(Protocol):
     A job has some work (parts), which it does at a speed (parts per second). For example, 7200
     parts at speed 2 take 3600 s. Only the simulator calls the methods, with the handle of a job. A
     model does not change after ``reset``, so that a simulation can continue from a checkpoint.
-    Registered under ``cpsched.runtime_models``.
     """
 
     def reset(self, arrivals: JobStream, seed: int) -> None:

@@ -21,8 +21,8 @@ class Change:
     """
     Base class of the changes in a what-if scenario, such as ``add-nodes``.
 
-    Subclasses override at least one of the methods ``of_...``. They are registered under
-    ``cpsched.changes``.
+    Subclasses override at least one of the methods ``of_...``. A scenario names a class of your own
+    by ``module:Class``.
     """
 
     name: ClassVar[str]
