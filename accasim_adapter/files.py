@@ -29,10 +29,10 @@ _NO_TEXT = re.compile(r"[^0-9a-zA-Z_\-.@]")
 
 def write(schedule: Schedule, folder: Path, log: str) -> None:
     """
-    Write a schedule in the format of AccaSim, ``sched-LOG``.
+    Write a schedule in AccaSim's format to the file ``sched-LOG``.
 
     Jobs are in the order of their ends, as in AccaSim. Jobs that never ran or have not ended are
-    left out. The numbers of nodes begin at 1.
+    left out. Node numbers begin at 1.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ _LISTED_BY = {
 
 
 class CpschedError(Exception):
-    """Base class of all errors that cpsched raises on purpose. They can be pickled."""
+    """Base class of all errors that cpsched raises on purpose. The errors can be pickled."""
 
     def __reduce__(self) -> tuple[object, ...]:
         # Exception would call the constructor with the finished message, which is not what the
@@ -184,7 +184,7 @@ def check_renamed(option: str, known: Collection[str]) -> None:
 
 
 class UnknownNameError(ConfigError):
-    """Unknown registered name, with the closest match and the other names."""
+    """Error of a name that is not registered, with the closest match and the other names."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         self.name = name
@@ -204,7 +204,7 @@ class UnknownNameError(ConfigError):
 
 
 class InfeasibleRequestError(CpschedError, ValueError):
-    """Request of a job that no set of nodes of the system can ever meet."""
+    """Error of a job whose request no set of nodes of the system can ever meet."""
 
     def __init__(self, job_id: str, reason: str) -> None:
         self.job_id = job_id
@@ -213,15 +213,21 @@ class InfeasibleRequestError(CpschedError, ValueError):
 
 
 class DispatchError(CpschedError, RuntimeError):
-    """Decision that breaks an invariant, with job, node, resource, request and free capacity."""
+    """
+    Error of a decision that breaks a rule, such as a start on nodes that are not free.
+
+    The message has job, node, resource, request and free capacity.
+    """
 
 
 class RunError(CpschedError, ValueError):
-    """Run folder that is missing, incomplete or damaged."""
+    """Error of a run folder that is missing, incomplete or damaged."""
 
 
 class VerificationError(CpschedError, RuntimeError):
-    """Recorded schedule that contradicts its own inputs."""
+    """
+    Error of ``cpsched verify`` or ``cpsched check``: a schedule breaks a rule, or a check failed.
+    """
 
 
 def _rebuilt(

@@ -57,7 +57,7 @@ class Gbm(Learned):
     model, frozen, refit, start, window, prefix, limit
         As for :class:`~predictors.learned.Learned`.
     trees
-        Number of trees of each regressor.
+        Number of trees of each model.
     """
 
     def __init__(
@@ -78,10 +78,10 @@ class Gbm(Learned):
 
     @abstractmethod
     def tasks(self, window: CompletionWindow) -> list[tuple[FloatArray, float]]:
-        """Return the target of each regressor, and the quantile of it to predict."""
+        """Return the training targets, each with the quantile to predict."""
 
     def fitted(self, window: CompletionWindow) -> GbmModel:
-        """Fit all regressors anew."""
+        """Return a model fitted to the ended jobs of a window."""
         # Importing scikit-learn takes a second, and the first model comes late.
         from predictors.trees import fit
 
@@ -89,7 +89,7 @@ class Gbm(Learned):
         return GbmModel(fit(window.features, tasks, trees=self._trees, seed=self._seed))
 
     def restored(self, state: Mapping[str, Any]) -> GbmModel:
-        """Return the model of this state."""
+        """Return the model that a state contains."""
         from predictors.trees import Trees
 
         trees = Trees.restore(state, len(FEATURES))
@@ -102,26 +102,30 @@ class GbmLog(Gbm):
     """
     Median of the logarithm of the runtime, by gradient-boosted trees.
 
-    It ranks jobs by length best, for queue orders and backfilling. Parameters as for :class:`Gbm`.
-    The upper bound is the prediction times a factor that 90 % of the jobs keep.
+    This predictor ranks jobs by length best, for queue orders and backfilling. Parameters as
+    for :class:`Gbm`. The upper bound is the prediction times a factor, which is adjusted so that 90
+    % of the jobs end by the bound.
     """
 
     name = "gbm-log"
 
     def tasks(self, window: CompletionWindow) -> list[tuple[FloatArray, float]]:
-        """Least absolute error of the logarithm."""
+        """
+        Return the logarithm of the runtime as training target, and its median as the quantile.
+        """
         return [(log_runtime(window), 0.5)]
 
 
 class GbmQuantile(Gbm):
     """
-    Quantiles of the runtime by gradient-boosted trees: 0.6 for plans, 0.9 as upper bound.
+    Quantiles of the runtime by gradient-boosted trees: 0.6 for reservations, 0.9 as upper bound.
 
-    Parameters as for :class:`Gbm`. The prediction for reservations is a quantile of the logarithm.
-    The upper bound is a quantile of the share of the requested time: its pinball loss is a quarter
-    below that of the logarithm, because errors matter in long jobs, which mostly use most of their
-    requested time. Each has an offset that follows the ended jobs and keeps the share of jobs above
-    it constant when habits change.
+    Parameters as for :class:`Gbm`. The prediction for reservations is a quantile of the logarithm
+    of the runtime. The upper bound is a quantile of the runtime as a share of the requested time.
+    Its pinball loss is a quarter below that of a bound from the logarithm, because errors matter in
+    long jobs, which mostly use most of their requested time. Each quantile has an offset that is
+    adjusted to the ended jobs. It keeps the share of jobs above the quantile constant when habits
+    change.
     """
 
     name = "gbm-quantile"
@@ -130,7 +134,11 @@ class GbmQuantile(Gbm):
     plan_share = 0.6
 
     def tasks(self, window: CompletionWindow) -> list[tuple[FloatArray, float]]:
-        """One quantile of the logarithm, and one of the share; more than all of it is all."""
+        """
+        Return the training targets: logarithm of the runtime, and share of the requested time used.
+
+        Shares above 1 count as 1. Each target comes with the quantile to predict.
+        """
         share = np.minimum(window.runtime / np.maximum(window.requested_time, 1), 1.0)
         return [(log_runtime(window), self.plan_share), (share, BOUND)]
 

@@ -98,7 +98,7 @@ class History:
         return {str(index): recent.dump() for index, recent in enumerate(self._maps)}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore what :meth:`state` returned."""
+        """Restore the memory that :meth:`state` returned for a checkpoint."""
         for index, recent in enumerate(self._maps):
             recent.load(state[str(index)])
 

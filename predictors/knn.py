@@ -28,8 +28,8 @@ class Knn(RuntimePredictor):
     """
     Empirical runtime distribution of the ended jobs most similar to a job (k nearest neighbours).
 
-    The same distribution as in ``wsept`` (:mod:`cpsched.dispatch.runtime_distribution`) without
-    predicted runtimes. Queue order uses the distribution. Reservations and upper bounds use the
+    The order ``wsept`` uses the same distribution (:mod:`cpsched.dispatch.runtime_distribution`).
+    Queue orders get an estimate from the distribution. Reservations and upper bounds get the
     requested time.
 
     Parameters
@@ -49,12 +49,12 @@ class Knn(RuntimePredictor):
         self._history = RuntimeHistory()
 
     def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
-        """Forget all jobs."""
+        """Clear the history of all jobs, before a run starts."""
         self._users.clear()
         self._history = RuntimeHistory()
 
     def observe(self, jobs: JobTable, outcome: Outcome, now: int) -> None:  # noqa: ARG002
-        """Remember the runtimes, of jobs that failed too."""
+        """Add the runtimes of ended jobs to the history, including failed jobs."""
         for job, runtime in zip(self._reader.read(jobs), outcome.runtime.tolist(), strict=True):
             [facts] = _facts([job], [self._number(job.user)]).tolist()
             self._history.learn(facts, max(runtime, 1))
@@ -73,7 +73,7 @@ class Knn(RuntimePredictor):
         return number
 
     def predict(self, jobs: JobTable, now: int) -> Prediction:  # noqa: ARG002
-        """Return the distribution of each job."""
+        """Return the runtime distribution of each job."""
         read, requested = self._reader.read(jobs), jobs.requested_time
         numbers = [-1 if job.user is None else self._users.get(job.user, -1) for job in read]
         runtime, weight, _ = self._history.distribution(_facts(read, numbers))
@@ -82,11 +82,11 @@ class Knn(RuntimePredictor):
         return Prediction(ranking, requested, requested, quantiles, chances)
 
     def state(self) -> Mapping[str, Any]:
-        """Return what is remembered."""
+        """Return the history of ended jobs, for a checkpoint."""
         return {"history": self._history.state(), "numbers": self._users.dump()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore what :meth:`state` returned."""
+        """Restore the memory that :meth:`state` returned for a checkpoint."""
         self._history.restore(state["history"])
         self._users.take(state["numbers"], int)
 

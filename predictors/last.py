@@ -24,7 +24,7 @@ _MAX_COUNT = 1000
 
 class Last(RuntimePredictor):
     """
-    Mean runtime of the user's last ended jobs, by default of the last one.
+    Mean runtime of the last ended jobs of the same user, by default of the last one.
 
     Parameters
     ----------
@@ -37,8 +37,8 @@ class Last(RuntimePredictor):
 
     Notes
     -----
-    The prediction is the requested time until so many jobs of the user have ended. Jobs without a
-    user have no history.
+    The prediction is the requested time until ``count`` jobs of the user have ended, and for jobs
+    without a user.
     """
 
     name = "last"
@@ -50,11 +50,11 @@ class Last(RuntimePredictor):
         self._reader = JobReader(prefix="none")
 
     def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
-        """Forget all users."""
+        """Clear the history of all users, before a run starts."""
         self._recent.clear()
 
     def predict(self, jobs: JobTable, now: int) -> Prediction:  # noqa: ARG002
-        """Return the mean of the last runtimes, in whole seconds rounded up."""
+        """Return the mean of the user's last runtimes for each job, whole seconds, rounded up."""
         answers = []
         for job in self._reader.read(jobs):
             runtimes = self._recent.get(job.user, ())
@@ -63,15 +63,15 @@ class Last(RuntimePredictor):
         return Prediction.point(np.array(answers, dtype=np.int64))
 
     def observe(self, jobs: JobTable, outcome: Outcome, now: int) -> None:  # noqa: ARG002
-        """Remember the runtimes."""
+        """Add the runtimes of ended jobs to the history of their users."""
         for job, runtime in zip(self._reader.read(jobs), outcome.runtime.tolist(), strict=True):
             if job.user is not None:
                 self._recent.add(job.user, runtime)
 
     def state(self) -> Mapping[str, Any]:
-        """Return the last runtimes of each user."""
+        """Return the last runtimes of each user, for a checkpoint."""
         return {"recent": self._recent.dump()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore what :meth:`state` returned."""
+        """Restore the memory that :meth:`state` returned for a checkpoint."""
         self._recent.load(state["recent"])

@@ -72,25 +72,26 @@ class OpenJob:
 
 class Learned(RuntimePredictor):
     """
-    Base of predictors that learn from features.
+    Base class of predictors that fit a model to features of ended jobs.
 
-    Subclasses say how to fit a model and how to take one up again. Of what it says, logarithms of
-    the runtime, the first number is the plan, and the bound is counted from the last. Before
-    ``start`` completions the answer is that of ``user-history-plus``.
+    Until ``start`` jobs have ended, the prediction is that of ``user-history-plus``. A model gives
+    logarithms of the runtime: the first is the prediction for reservations, the last is the base of
+    the upper bound. Subclasses define how a model is fitted and restored.
 
     Parameters
     ----------
     model
-        File of ``cpsched train`` to start from.
+        Model file, as ``cpsched train`` writes it, to begin with.
     frozen
-        Whether the model stays as it is in the file; histories and bounds go on.
+        Whether the model of the file is never fitted again. Histories and bounds still follow the
+        ended jobs.
     refit
         Days of simulated time after which a new model is fitted. One is also fitted whenever the
-        number of completions has doubled.
+        number of ended jobs has doubled.
     start
-        Completions before the first fit.
+        Number of ended jobs before the first fit.
     window
-        Newest completions that models are fitted to.
+        Number of newest ended jobs that models are fitted to.
     prefix, limit
         As for ``user-history-plus``.
     """
@@ -347,7 +348,7 @@ class Learned(RuntimePredictor):
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore what :meth:`state` returned."""
+        """Restore the memory that :meth:`state` returned for a checkpoint."""
         self._features.restore(state["features"])
         self._window.restore(state["window"])
         self._bound.offset, self._cold.offset = (float(value) for value in state["bound"])

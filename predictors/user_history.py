@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 class UserHistory(RuntimePredictor):
     """
-    Runtime of the most similar of the user's ended jobs, the newest first (D in the papers).
+    Runtime of the most similar of the user's ended jobs, the newest first (D in Remediani 2017).
 
     Parameters
     ----------
@@ -28,10 +28,10 @@ class UserHistory(RuntimePredictor):
         Prefix of a job name: ``stem`` (the text before the first digit), a number of characters, or
         ``none``.
     memory
-        Whether the profile includes memory. The paper's profile does not.
+        Whether the requested memory is compared too. In the thesis it is not.
     limit
-        Largest number of keys that each rule remembers. The key longest without an ended job is
-        forgotten first.
+        Largest number of keys that each rule remembers. A key is a user with the properties that
+        the rule compares. The key longest without an ended job is forgotten first.
 
     Notes
     -----
@@ -50,7 +50,7 @@ class UserHistory(RuntimePredictor):
         self._used = [0] * len(self._history.rules)
 
     def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
-        """Forget all jobs."""
+        """Clear the history of all jobs, before a run starts."""
         self._history.clear()
         self._used = [0] * len(self._history.rules)
 
@@ -64,33 +64,33 @@ class UserHistory(RuntimePredictor):
         return Prediction.point(np.array(answers, dtype=np.int64))
 
     def observe(self, jobs: JobTable, outcome: Outcome, now: int) -> None:  # noqa: ARG002
-        """Remember the runtimes, of jobs that failed too."""
+        """Add the runtimes of ended jobs to the history, including failed jobs."""
         for job, runtime in zip(self._reader.read(jobs), outcome.runtime.tolist(), strict=True):
             self._history.learn(job, runtime)
 
     def stats(self) -> Mapping[str, int]:
-        """Return how often each rule gave the answer."""
+        """Return the number of predictions by each rule."""
         rules = enumerate(self._history.rules)
         return {f"rule {index + 1}: {rule}": self._used[index] for index, rule in rules}
 
     def state(self) -> Mapping[str, Any]:
-        """Return the remembered runtimes and the counts."""
+        """Return the history and the counts of rules, for a checkpoint."""
         return {"used": np.array(self._used, dtype=np.int64), "history": self._history.state()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore what :meth:`state` returned."""
+        """Restore the memory that :meth:`state` returned for a checkpoint."""
         self._used = state["used"].tolist()
         self._history.restore(state["history"])
 
 
 class UserHistoryPlus(UserHistory):
     """
-    Median runtime of the three most similar of the user's last ended jobs.
+    Median runtime of up to three similar ended jobs of the same user, the newest first.
 
     Parameters
     ----------
     prefix, memory, limit
-        As for :class:`UserHistory`. Memory is part of the profile by default.
+        As for :class:`UserHistory`. Memory is compared by default.
 
     Notes
     -----

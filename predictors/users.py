@@ -170,6 +170,6 @@ class Codes(Remembered[int]):
         return {"next": self._next, "codes": self.dump()}
 
     def restore(self, state: Any) -> None:
-        """Restore what :meth:`state` returned."""
+        """Restore the memory that :meth:`state` returned for a checkpoint."""
         self.take(state["codes"], int)
         self._next = int(state["next"])

@@ -59,7 +59,7 @@ _LATE = 2.0**-10
 
 class Batsim(Dispatcher):
     """
-    A scheduler written for Batsim, run as a process of its own.
+    A scheduler written for the simulator Batsim, run as a process of its own.
 
     Parameters
     ----------
@@ -67,12 +67,12 @@ class Batsim(Dispatcher):
         Command that starts the scheduler. ``{socket}`` stands for its endpoint, which is otherwise
         appended as ``--socket-endpoint=...``.
     hosts
-        Meaning of Batsim's hosts: ``cores`` or ``nodes``.
+        Meaning of a host of Batsim: ``cores`` (one core) or ``nodes`` (one node).
     timeout
         Seconds within which the scheduler must answer.
     socket
-        Its endpoint, such as ``tcp://localhost:28000``. By default a private one. Without a command
-        the scheduler must already run.
+        Endpoint of the scheduler, such as ``tcp://localhost:28000``. By default a private one.
+        Without a command the scheduler must already run.
     protocol
         Version of the protocol: 4 (also for Batsim 3) or 5.
 
@@ -112,7 +112,7 @@ class Batsim(Dispatcher):
         self._scheduler: Scheduler | None = None
 
     def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
-        """Forget everything; the scheduler is started at the first decision."""
+        """Clear all memory. The scheduler is started at the first decision."""
         self._stop()
         self._hosts: Hosts = hosts_of_system(system, self._kind)
         self._jobs = BatsimJobs(self._hosts)
@@ -131,15 +131,15 @@ class Batsim(Dispatcher):
 
     def decide(self, view: View) -> Decision:
         """
-        Tell the scheduler what has happened, and return what it answers.
+        Send the events since the last decision to the scheduler, and return its decision.
 
         Raises
         ------
         ConfigError
-            If it cannot be started.
+            If the scheduler cannot be started.
         DispatchError
-            If it ends, does not answer in time, breaks the protocol, or asks for what is not
-            possible here.
+            If the scheduler ends, does not answer in time, breaks the protocol, or sends an action
+            that is not possible here.
         """
         try:
             return self._decide(view)
@@ -266,7 +266,9 @@ class Batsim(Dispatcher):
             raise DispatchError(f"batsim: NOTIFY of {quoted(kind)} is not possible here")
 
     def never_starts(self, view: View) -> Mapping[int, str]:
-        """Return the jobs that the scheduler has rejected: they leave the queue at the end."""
+        """
+        Return the jobs that the scheduler has rejected. They leave the queue at the end of the run.
+        """
         waiting = view.waiting
         # Of a job that has just come nothing may be known yet.
         rejected = np.isin(waiting.handle, np.flatnonzero(self._jobs.known == REJECTED))
@@ -293,7 +295,7 @@ class Batsim(Dispatcher):
             self._scheduler = None
 
     def state(self) -> Mapping[str, Any]:
-        """Return what is remembered; of the scheduler all that it was told, to be told again."""
+        """Return the memory for a checkpoint, with all messages sent to the scheduler."""
         return {
             "sent": "\n".join(self._sent),
             "answers": self._answers.hexdigest(),
@@ -307,12 +309,12 @@ class Batsim(Dispatcher):
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """
-        Restore what :meth:`state` returned, by telling a new scheduler all of it again.
+        Restore the memory that :meth:`state` returned, and send all messages to a new scheduler.
 
         Raises
         ------
         ValueError
-            If the scheduler does not answer the same.
+            If the scheduler does not give the same answers as before.
         """
         self._jobs.restore(state)
         self._calls = [(second, call) for second, call in json.loads(state["calls"])]

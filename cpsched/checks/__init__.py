@@ -67,22 +67,22 @@ _EXPLAINED = 10
 
 
 class CheckError(AssertionError):
-    """A promise of the contract that a dispatcher or predictor does not keep."""
+    """Error of a check: a dispatcher or predictor breaks a rule of its interface."""
 
 
 def check_dispatcher(make: Maker) -> None:
     """
-    Run all checks.
+    Run all checks of this module for dispatchers.
 
     Parameters
     ----------
     make
-        Makes a dispatcher, a new one at every call.
+        Function that returns a new dispatcher at every call, such as its class.
 
     Raises
     ------
     CheckError
-        At the first that fails.
+        At the first check that fails.
     """
     for check in CHECKS:
         check(make)
@@ -90,9 +90,9 @@ def check_dispatcher(make: Maker) -> None:
 
 def check_answers_in_kind(make: Maker) -> None:
     """
-    It has a name, answers with decisions, and starts nothing where no job waits.
+    Check that a dispatcher has a name, returns decisions, and starts no job if none waits.
 
-    To pass: set ``name``, and return a ``Decision`` from ``decide``, without starts where no job
+    To pass: set ``name``, and return a ``Decision`` from ``decide``, without starts if no job
     waits.
     """
     dispatcher = make()
@@ -107,11 +107,12 @@ def check_answers_in_kind(make: Maker) -> None:
 
 def check_schedules_are_valid(make: Maker) -> None:
     """
-    Every job that can run does, once, and never beyond what is free or before its submit.
+    Check that every job that can run starts once, on free nodes and not before its submit.
 
-    Requested and other predictions, killing and extending.
+    The check runs with requested times and with other predictions, and with jobs killed at their
+    requested times or not.
 
-    To pass: start only what fits on free nodes, as ``start_by`` does, and every job in the end.
+    To pass: start jobs only on free nodes, as ``start_by`` does, and start every job in the end.
     """
     for overrun in ("kill", "extend"):
         for shift in (1.0, 0.3):
@@ -125,9 +126,9 @@ def check_schedules_are_valid(make: Maker) -> None:
 
 def check_knows_no_future(make: Maker) -> None:
     """
-    Its decisions up to a second are the same whatever happens later.
+    Check that decisions up to a second stay the same whatever happens later.
 
-    Changed are runtimes of jobs that have not ended by then, and all later submits.
+    The runtimes of jobs that have not ended by then, and all later submits, are changed.
 
     To pass: decide by the view alone, and by what earlier views have shown.
     """
@@ -150,7 +151,7 @@ def check_knows_no_future(make: Maker) -> None:
 
 def check_same_seed_same_schedule(make: Maker) -> None:
     """
-    Equal runs give equal decisions, in a new dispatcher and in one that is reset.
+    Check that equal runs give equal decisions, by a new dispatcher and by one that is reset.
 
     To pass: forget everything in ``reset``, and use no randomness but that of its seed.
     """
@@ -162,7 +163,7 @@ def check_same_seed_same_schedule(make: Maker) -> None:
 
 def check_leaves_its_input_alone(make: Maker) -> None:
     """
-    Views are as before after every decision.
+    Check that a dispatcher does not change the arrays of a view.
 
     To pass: copy arrays of a view before changing them.
     """
@@ -171,7 +172,7 @@ def check_leaves_its_input_alone(make: Maker) -> None:
 
 def check_survives_saving(make: Maker) -> None:
     """
-    The output of ``state`` is saved to a file and restored, and decisions continue unchanged.
+    Check that decisions continue unchanged after ``state`` is saved to a file and restored.
 
     To pass: return all that decisions depend on from ``state``, and read it in ``restore``.
     """
@@ -191,13 +192,13 @@ def check_survives_saving(make: Maker) -> None:
 
 def check_describes_itself(make: Maker) -> None:
     """
-    Its statements about decisions are consistent with the views, change nothing, and explain every
-    wait.
+    Check the methods that explain decisions, such as ``ranking`` and ``reservations``.
 
-    Its order and its considered jobs contain only waiting jobs, each once; reservations are for
-    jobs that keep waiting, are not in the past, and name nodes of the machine.
+    They must be consistent with the view, explain every wait, and change nothing. The order and the
+    considered jobs contain only waiting jobs, each once. Reservations are for jobs that keep
+    waiting, are not in the past, and name nodes of the system.
 
-    To pass: correct the method that is named, or leave it out; let none of them change the state.
+    To pass: correct the method that the message names, or leave it out.
     """
     plain, asked = make(), make()
     simulation = _Simulation(_Described(asked), sample())
@@ -219,11 +220,11 @@ CHECKS: tuple[Callable[[Maker], None], ...] = (
 
 def check_keeps_promises(make: Maker) -> None:
     """
-    The head of the queue never starts later than it was once planned to.
+    Check that the first job of the queue never starts later than it was once planned to.
 
-    For dispatchers that reserve (EASY): with requested times and killing, nothing ends later than
-    expected, so a reservation can only come true or come early. The head is the first job in
-    queue order, and what counts is its start in ``Decision.planned_starts``.
+    For dispatchers that reserve (EASY). With requested times and killing, no job ends later than
+    expected, so a reservation can only be kept or come early. The first job is that in queue order,
+    and its planned start is in ``Decision.planned_starts``.
     """
     promises = _Promises()
     simulation = _Simulation(make(), sample(), observers=(promises,))
@@ -381,14 +382,14 @@ def other_future(
     fitted: Fitted, start: IntArray, end: IntArray, until: int, *, moved: IntArray | None = None
 ) -> Fitted:
     """
-    Return the log as it could have been, for all that was known at ``until``, inclusive.
+    Return a log that is the same up to second ``until`` (inclusive) and different after it.
 
     Parameters
     ----------
     start, end
-        When the jobs ran, shape ``(J,)``.
+        Starts and ends of the jobs, seconds, shape ``(J,)``.
     moved
-        Rows of jobs that were resized or started again, which run no shorter than in the log.
+        Rows of jobs that were resized or started again. Their runtimes do not become shorter.
     """
     workload = fitted.workload
     rng = np.random.default_rng(until)
@@ -416,19 +417,19 @@ def other_future(
 
 
 def moved(schedule: Schedule) -> IntArray:
-    """Return the rows of jobs that were resized or started again."""
+    """Return the rows of the jobs in a schedule that were resized or started more than once."""
     segments = schedule.segments
     return np.unique(segments.job[segments.leaving != Leaving.END])
 
 
 def through_a_file(state: Mapping[str, Any]) -> Mapping[str, Any]:
     """
-    Write a state as checkpoints are written, and read it back.
+    Return a state after writing it to a file as in a checkpoint, and reading it again.
 
     Raises
     ------
     CheckError
-        If it holds what cannot be written.
+        If the state has a value that cannot be written.
     """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "state.npz"
@@ -452,6 +453,6 @@ def _same(expected: Starts, actual: Starts, what: str) -> None:
 
 
 def require(good: bool, message: str) -> None:
-    """Raise :class:`CheckError` with a message unless a condition holds."""
+    """Raise a :class:`CheckError` with a message unless a condition is true."""
     if not good:
         raise CheckError(message)

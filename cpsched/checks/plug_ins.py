@@ -25,18 +25,20 @@ from cpsched.util.spec import build
 
 def check_plug_ins(name: str) -> None:
     """
-    Load all that an installed distribution registers, and run the checks of each group.
+    Check everything that an installed distribution registers as a plug-in of cpsched.
+
+    Each entry is loaded, and the checks of its group are run.
 
     Parameters
     ----------
     name
-        Of the distribution.
+        Name of the distribution, such as ``my-package``.
 
     Raises
     ------
     CheckError
-        At the first that cannot be loaded, is hidden behind another of its name, or does not keep
-        what its group promises.
+        At the first entry that cannot be loaded, has a name that is taken, or breaks a rule of its
+        group.
     """
     points = [
         point for point in distribution(name).entry_points if point.group.startswith("cpsched.")

@@ -93,7 +93,7 @@ class CpNodes(PlanningDispatcher[NodeProblem]):
     goes_wrong_when = "many nodes or waiting jobs: decisions are slow, and plans have 20 jobs"
 
     def problem(self, view: View, jobs: JobTable, *, shortened: bool = False) -> NodeProblem:
-        """Return the jobs and the machine's nodes."""
+        """Return the planning problem of some waiting jobs on the nodes of the system."""
         timeline = Timeline.of(view, self.allocator)
         duration = self.objective.durations(jobs)
         earliest = timeline.alone(jobs.rows, duration)
@@ -114,7 +114,7 @@ class CpNodes(PlanningDispatcher[NodeProblem]):
         )
 
     def sized(self, problem: NodeProblem) -> NodeProblem:
-        """Return the problem of half of the jobs as long as their targets are too many."""
+        """Return the problem with half of its jobs, repeatedly, until its model is small enough."""
         half = len(problem.jobs) // 2
         if half and sum(len(target.jobs) for target in problem.near.targets) > MAX_COUNTS:
             # Of an odd number the larger part is for jobs that may fit now: one job alone does.
@@ -124,7 +124,12 @@ class CpNodes(PlanningDispatcher[NodeProblem]):
         return problem
 
     def model(self, problem: NodeProblem) -> BuiltModel:
-        """Build the exact model; its ``other`` variables are units of a job at a target."""
+        """
+        Return the CP-SAT model of a problem, with the start of each job and its tasks on nodes.
+
+        Equal nodes may be one target of the model. ``other`` of the result has the number of tasks
+        of each job on each target.
+        """
         limits, duration = problem.delay.bounds, problem.duration.tolist()
         near = problem.near
         model = cpsat.new_model(self.name)
@@ -165,7 +170,7 @@ class CpNodes(PlanningDispatcher[NodeProblem]):
     def decision(
         self, view: View, problem: NodeProblem, solution: Candidate, numbers: dict[str, float]
     ) -> Decision:
-        """Start what is planned for now on the nodes of the plan."""
+        """Return the starts of the jobs planned for now, on the nodes of the plan."""
         starts, takes, jobs = solution.starts, solution.takes, problem.jobs
         handles = jobs.handle
         actions = [

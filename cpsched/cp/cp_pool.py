@@ -49,23 +49,25 @@ NOTHING_ELSE, ANY, EASY = FILLS = ("none", "any", "easy")
 
 class CpPool(PlanningDispatcher[PoolProblem]):
     """
-    Constraint programming on the system as one pool, then mapping of the plan to nodes.
+    Constraint programming on the sum of all nodes' resources, then placement of the jobs on nodes.
+
+    The plan treats the system as one pool, with one amount of each resource type. The jobs planned
+    for now are then placed on nodes, in the order of ``search``.
 
     Parameters
     ----------
     search, objective, window, limit, allocator
-        As for :class:`~cpsched.cp.dispatcher.PlanningDispatcher`. Jobs are mapped to nodes in the
-        order of the search.
+        As for :class:`~cpsched.cp.dispatcher.PlanningDispatcher`.
     fill
         The jobs that start in addition to the plan. ``none``: no others, as in the thesis. ``any``:
         every job that fits, by priority. ``easy``: the jobs that EASY starts in that order, with a
         reservation for the first job that does not fit.
     estimate
-        The runtimes used for that reservation, see
-        :class:`~cpsched.dispatch.shadow.ReservationView`.
+        The runtimes used for that reservation: ``predicted``, ``upper`` (bound of the prediction)
+        or ``requested``.
     constraint
-        Site rules that every decision keeps, joined by ``and``. For example ``core per user at
-        most 64 and jobs of queue debug at most 4``.
+        Site rules that every decision keeps, joined by ``and``. For example ``core per user at most
+        64 and jobs of queue debug at most 4``.
     overdue
         With ``search=wsept``, as for :class:`~cpsched.dispatch.orders.Wsept`. Overdue jobs come
         before the planned ones.
@@ -105,30 +107,39 @@ class CpPool(PlanningDispatcher[PoolProblem]):
         self._decided: tuple[View, Decision] | None = None
 
     def reset(self, system: System, seed: int) -> None:
-        """Prepare for a system."""
+        """Clear all memory and prepare for a system, before a run starts."""
         super().reset(system, seed)
         self._last = {}
         for cap in self._caps:
             cap.check(system.resources, system.queues)
 
     def state(self) -> Mapping[str, Any]:
-        """Return what has been learnt, and the last plan."""
+        """Return the history of runtimes and the last plan, for a checkpoint."""
         planned = np.array(list(self._last.items()), dtype=np.int64).reshape(-1, 2)
         return {**super().state(), "planned": planned}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore what :meth:`state` returned."""
+        """Restore the memory that :meth:`state` returned for a checkpoint."""
         super().restore(state)
         self._last = dict(np.asarray(state["planned"]).tolist())
 
     def choose(self, view: View) -> Decision:
-        """Plan, and keep the decision for what may be asked about it."""
+        """Return the jobs to start now and the planned starts of the others."""
         decision = super().choose(view)
         self._decided = view, decision
         return decision
 
     def wait_note(self, row: int) -> str:
-        """Return the rule of the site that holds a job, with what is in use and asked for."""
+        """
+        Return the site rule (option ``constraint``) that stops a job, with the amounts in use.
+
+        For example ``rule 'core per user at most 64': 60 in use, it asks for 8``.
+
+        Parameters
+        ----------
+        row
+            Row of the job in the job store.
+        """
         if self._decided is None:
             return ""
         view, decision = self._decided
@@ -144,7 +155,19 @@ class CpPool(PlanningDispatcher[PoolProblem]):
         return ""
 
     def own_limits(self, view: View, jobs: JobTable) -> Sequence[Limit]:
-        """Return limits on waiting jobs other than resources; subclasses may have others."""
+        """
+        Return the limits that waiting jobs must keep besides the resources of the system.
+
+        By default they are the rules of the option ``constraint``. Override this method for other
+        rules.
+
+        Parameters
+        ----------
+        view
+            State of the system.
+        jobs
+            The waiting jobs that the limits are for, n rows. Each ``Limit.demand`` has n values.
+        """
         return [limit for cap in self._caps for limit in cap.limits(view, jobs, self.allocator)]
 
     def _limits(self, view: View, jobs: JobTable) -> Sequence[Limit]:
@@ -162,11 +185,7 @@ class CpPool(PlanningDispatcher[PoolProblem]):
         return limits
 
     def reservations(self, view: View, decision: Decision) -> Sequence[Reservation]:
-        """
-        Return what is kept for jobs planned for later, nothing for those that found no nodes.
-
-        Where all that finds nodes may start, that is what EASY's pass has reserved.
-        """
+        """Return the planned starts of waiting jobs. With filling, only EASY's reservation."""
         planned = super().reservations(view, decision)
         if self.fills:
             return [reservation for reservation in planned if reservation.nodes is not None]
@@ -182,7 +201,9 @@ class CpPool(PlanningDispatcher[PoolProblem]):
         return all(limit.demand.sum() <= limit.free for limit in self._limits(view, jobs))
 
     def problem(self, view: View, jobs: JobTable) -> PoolProblem:
-        """Return the jobs and the machine as one pool."""
+        """
+        Return the planning problem of some waiting jobs, with the system as one pool of resources.
+        """
         objective = self.objective
         return pool_of(
             view,
@@ -194,7 +215,12 @@ class CpPool(PlanningDispatcher[PoolProblem]):
         )
 
     def model(self, problem: PoolProblem) -> BuiltModel:
-        """Build the relaxed model: s_i in [earliest, latest], one cumulative per binding kind."""
+        """
+        Return the CP-SAT model of a problem, which the solver minimizes.
+
+        Each job i has a start ``s_i`` in ``[earliest, latest]``. For each resource type that can be
+        exhausted, a cumulative constraint limits the total demand.
+        """
         bounds, duration = problem.delay.bounds, problem.duration.tolist()
         model = cpsat.new_model(self.name)
         start = add_starts(model, bounds, problem.jobs.handle)
@@ -219,9 +245,9 @@ class CpPool(PlanningDispatcher[PoolProblem]):
 
     def answer(self, view: View, problem: PoolProblem) -> tuple[Candidate, dict[str, float]]:
         """
-        Plan, from the last plan on where it fills.
+        Return the plan to follow and statistics of finding it.
 
-        The thesis plans each time anew.
+        With filling, the order of the last plan is tried too. The thesis makes each plan anew.
         """
         if not self.fills:
             return super().answer(view, problem)
@@ -234,7 +260,9 @@ class CpPool(PlanningDispatcher[PoolProblem]):
     def decision(
         self, view: View, problem: PoolProblem, solution: Candidate, numbers: dict[str, float]
     ) -> Decision:
-        """Map what starts now to nodes, in order of priority; fill what is left."""
+        """
+        Return the decision that places the jobs planned for now on nodes, and fills what is left.
+        """
         planned, jobs = solution.starts, problem.jobs
         if self.fill == NOTHING_ELSE:
             rows = frozen(jobs.rows[planned == 0])
@@ -291,11 +319,11 @@ class CpPool(PlanningDispatcher[PoolProblem]):
 
 class EasyPlan(CpPool):
     """
-    EASY in WSEPT order that first starts the jobs of a list plan; needs no solver.
+    EASY in WSEPT order that first starts the jobs of a list plan. Needs no solver.
 
-    EASY keeps the nodes of the first job free for the requested times of others. The list plan
-    reserves nodes for all jobs by the empirical runtime distribution, so that more of them start
-    in time.
+    A list plan places jobs one after the other at their earliest possible starts. It reserves
+    capacity for all jobs by the runtimes of similar ended jobs. EASY alone reserves only for the
+    first job, for its requested time.
 
     Parameters
     ----------

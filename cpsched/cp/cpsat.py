@@ -46,7 +46,7 @@ MAX_VALUE = 2**62
 
 
 class SolverStatus(Enum):
-    """The outcome of a solve; any other status is an error in the model."""
+    """Status of the solver at the end of a call. Any other status is an error in the model."""
 
     OPTIMAL = "optimal"
     """The best solution there is, proven."""
@@ -61,14 +61,15 @@ class SolverStatus(Enum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SolverLimits:
     """
-    Limits and settings of a solve.
+    Limits and settings of a call of the CP-SAT solver.
 
     Attributes
     ----------
     deterministic
-        Deterministic time; a unit is some seconds of work, the same on every run.
+        Limit of CP-SAT's deterministic time. A unit is about a second of work, the same on every
+        run.
     seed
-        For the solver's random choices.
+        Seed of the solver's random choices.
     presolve
         Whether the solver simplifies the model first.
     probe
@@ -77,7 +78,7 @@ class SolverLimits:
     relax
         Whether all constraints enter the linear relaxation, and not only those that usually help.
     fixed_search
-        Whether it follows the model's decision strategies only.
+        Whether the solver only follows the decision strategies of the model.
     """
 
     deterministic: float
@@ -96,17 +97,18 @@ class SolverLimits:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Solved:
     """
-    What a solve came to.
+    Result of a call of the solver.
 
     Attributes
     ----------
     values
-        Of the variables asked for, in their order; empty without a solution.
-    objective, bound
-        Of the best solution, and no solution is below ``bound`` (models minimise). The objective
-        is 0 without a solution.
+        Values of the requested variables, in their order. Empty without a solution.
+    objective
+        Objective of the best solution, 0 without a solution.
+    bound
+        Lower bound of the objective (models are minimized).
     deterministic
-        Time spent, in deterministic units.
+        Used deterministic time, in units of the solver.
     """
 
     status: SolverStatus
@@ -117,24 +119,24 @@ class Solved:
 
     @property
     def has_solution(self) -> bool:
-        """Whether there are values."""
+        """Whether the solver has found a solution."""
         return self.status in (SolverStatus.OPTIMAL, SolverStatus.FEASIBLE)
 
 
 class HasModel:
-    """An object with a model, for inspection."""
+    """Base class of objects with a CP-SAT model, for inspection."""
 
     __slots__ = ()
     model: CpModel
 
     @property
     def size(self) -> tuple[int, int]:
-        """Number of variables and of constraints."""
+        """Number of variables and of constraints of the model."""
         proto = self.model.proto
         return len(proto.variables), len(proto.constraints)
 
     def dump(self, path: Path | str) -> None:
-        """Write the model as a CP-SAT proto: text where the name ends in ``.txt``, else binary."""
+        """Write the model as a CP-SAT proto: as text if the name ends in ``.txt``, else binary."""
         dump(self.model, path)
 
 
@@ -152,7 +154,7 @@ def _model_class() -> type[CpModel]:
 
 
 def new_model(name: str) -> CpModel:
-    """Return an empty model."""
+    """Return an empty CP-SAT model with a name."""
     model = _model_class()()
     model.name = name
     return model
@@ -161,14 +163,16 @@ def new_model(name: str) -> CpModel:
 def minimize(
     model: CpModel, variables: Sequence[IntVar], weights: Sequence[int], less: int
 ) -> None:
-    """Minimise a weighted sum of variables, less a constant."""
+    """Minimize a weighted sum of variables minus a constant in a model."""
     from ortools.sat.python import cp_model
 
     model.minimize(cp_model.LinearExpr.weighted_sum(variables, weights) - less)
 
 
 def decide_in_order(model: CpModel, variables: Sequence[IntVar], *, largest: bool = False) -> None:
-    """Let a fixed search set these variables one after the other, each to its least value first."""
+    """
+    Let a fixed search set these variables one after the other, each to its smallest value first.
+    """
     from ortools.sat.python import cp_model
 
     value = cp_model.SELECT_MAX_VALUE if largest else cp_model.SELECT_MIN_VALUE
@@ -176,7 +180,7 @@ def decide_in_order(model: CpModel, variables: Sequence[IntVar], *, largest: boo
 
 
 def add_ascending(model: CpModel, variables: Sequence[IntVar], groups: Iterable[int]) -> None:
-    """Let the variables of a group ascend, in the order given."""
+    """Add constraints: the variables of a group do not decrease, in the given order."""
     before: dict[int, IntVar] = {}
     for variable, group in zip(variables, groups, strict=True):
         if group in before:
@@ -186,7 +190,7 @@ def add_ascending(model: CpModel, variables: Sequence[IntVar], groups: Iterable[
 
 def add_hints(model: CpModel, variables: Sequence[IntVar], values: Iterable[int]) -> None:
     """
-    Propose values to a model that has no hints yet.
+    Add hints to a model without hints: values that the solver tries first.
 
     Raises
     ------
@@ -211,28 +215,30 @@ def add_hints(model: CpModel, variables: Sequence[IntVar], values: Iterable[int]
 
 
 def max_weight(num_terms: int, largest_value: int) -> int:
-    """Return the largest weight with which a sum of ``num_terms`` products stays in range."""
+    """
+    Return the largest weight with which a sum of ``num_terms`` products has no integer overflow.
+    """
     return max(1, (MAX_VALUE - 1) // (max(num_terms, 1) * max(largest_value, 1)))
 
 
 def seconds_spent() -> float:
-    """Return how many seconds of wall time this thread has spent in the solver so far."""
+    """Return the wall-clock seconds that this thread has spent in the solver so far."""
     return _spent.seconds
 
 
 def solve(model: CpModel, variables: Sequence[IntVar], limits: SolverLimits) -> Solved:
     """
-    Minimise a model.
+    Minimize a model, and return the values of some variables.
 
     Parameters
     ----------
     variables
-        Whose values to return.
+        Variables whose values are returned.
 
     Raises
     ------
     DispatchError
-        If CP-SAT calls the model invalid, or returns anything other than a status of a solve.
+        If CP-SAT calls the model invalid, or returns any other status than that of a solve.
     """
     from ortools.sat.python import cp_model
 
@@ -299,7 +305,7 @@ def _set(solver: CpSolver, limits: SolverLimits) -> None:
 
 def dump(model: CpModel, path: Path | str) -> None:
     """
-    Write a model for others to solve: as text where the name ends in ``.txt``, else binary.
+    Write a model for other programs: as text if the name ends in ``.txt``, else binary.
 
     Raises
     ------

@@ -42,7 +42,10 @@ P = TypeVar("P", bound=DecisionProblem)
 
 class PlanningDispatcher(LearningDispatcher, Generic[P]):
     """
-    Base class of dispatchers that plan a window of the queue with CP-SAT.
+    Base class of dispatchers that plan some jobs of the queue (the window) with CP-SAT.
+
+    A list plan, which places jobs one after the other at their earliest starts, is the first
+    solution.
 
     Parameters
     ----------
@@ -51,16 +54,18 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
         first. ``default``: the solver's own search. The window and the list plan follow the same
         order, or that of the objective with ``default``.
     objective
-        ``expected-wait``, ``slowdown``, ``wsept`` (expected cost of waiting by the empirical
-        runtime distribution), or one of your own, which needs a search.
+        ``expected-wait``, ``slowdown``, ``wsept`` (expected cost of waiting by the runtimes of
+        similar ended jobs), or an object of your own, which needs a search.
     window
         Number of planned jobs: the first half by priority, then those that may fit now. None: all.
     limit
-        Deterministic time of a solver call. None: the list plan is followed without a solver.
+        Limit of a solver call in CP-SAT's deterministic time, the same on every computer. None: the
+        list plan is followed without a solver.
     allocator
-        Name of the allocator.
+        Name of the allocator, which chooses the nodes.
     estimate
-        The runtimes used for reservations, if it makes any.
+        The runtimes used for reservations, if there are any: ``predicted``, ``upper`` or
+        ``requested``.
     """
 
     #: Whether jobs outside the window may start, too.
@@ -93,13 +98,13 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
         )
 
     def reset(self, system: System, seed: int) -> None:
-        """Prepare for a system."""
+        """Clear all memory and prepare for a system, before a run starts."""
         super().reset(system, seed)
         self.objective.reset(system)
         self.limits = replace(self.limits, seed=seed)
 
     def choose(self, view: View) -> Decision:
-        """Answer one view: without the solver where that cannot change what starts now."""
+        """Return the jobs to start now. The solver is not called if it cannot change them."""
         waiting = view.waiting
         if not len(waiting):
             return NOTHING
@@ -122,11 +127,13 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
         return decision
 
     def considered(self, view: View) -> IntArray | None:
-        """Return the window; None where others may start, too."""
+        """
+        Return the jobs of the window, as rows of the job store. None if other jobs may start too.
+        """
         return None if self.fills else self._in_window(view).rows
 
     def not_considered(self, view: View, decision: Decision, row: int) -> str:  # noqa: ARG002
-        """Return that a job is outside the window."""
+        """Return the reason that a job is outside the window."""
         considered = self.considered(view)
         if considered is None or row in considered:
             return ""
@@ -137,16 +144,20 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
 
     def build(self, view: View) -> BuiltModel | None:
         """
-        Return the model of a decision for inspection; None if no waiting job can ever start.
+        Return the model of a decision for inspection. None if no waiting job can ever start.
 
-        It is built even if :meth:`decide` would not need it.
+        The model is built even if :meth:`decide` would not need it.
         """
         problem = self.problem(view, self._in_window(view))
         return self.model(self.sized(problem)) if len(problem.jobs) else None
 
     @abstractmethod
     def problem(self, view: View, jobs: JobTable) -> P:
-        """Return the problem of those of some jobs, in order of priority, that can ever start."""
+        """
+        Return the planning problem of some jobs, given in order of priority.
+
+        Jobs that can never start are left out.
+        """
 
     def sized(self, problem: P) -> P:
         """Return a problem whose model is not too large, with fewer jobs if necessary."""
@@ -154,13 +165,22 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
 
     @abstractmethod
     def model(self, problem: P) -> BuiltModel:
-        """Return the model of a problem."""
+        """Return the CP-SAT model of a planning problem."""
 
     @abstractmethod
     def decision(
         self, view: View, problem: P, solution: Candidate, numbers: dict[str, float]
     ) -> Decision:
-        """Return the decision that follows a plan; ``numbers`` are its statistics so far."""
+        """
+        Return the decision that follows a plan.
+
+        Parameters
+        ----------
+        solution
+            The plan.
+        numbers
+            Statistics of the decision so far.
+        """
 
     def _planned(self, view: View, jobs: JobTable) -> Decision:
         """Plan jobs, given in order of priority."""
@@ -173,7 +193,7 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
         return self.decision(view, problem, solution, numbers)
 
     def answer(self, view: View, problem: P) -> tuple[Candidate, dict[str, float]]:  # noqa: ARG002
-        """Return the plan to follow and the statistics of finding it."""
+        """Return the plan to follow and statistics of finding it."""
         if not self.solves:
             return problem.listed, {}
         plan, numbers = answer(problem, self.model(problem), self.limits)

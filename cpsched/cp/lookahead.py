@@ -45,18 +45,21 @@ if TYPE_CHECKING:
 
 class Lookahead(Dispatcher):
     """
-    A list plan of the whole queue with predicted runtimes, followed as planned.
+    A plan of the whole queue with predicted runtimes, made again at every decision and followed.
+
+    Several list plans, which place jobs one after the other in different orders, are compared. The
+    cheapest is followed.
 
     Parameters
     ----------
     aging
-        Ageing threshold, seconds. Beyond it a wait costs with its fourth power, see
+        Ageing threshold, seconds. The cost of a longer wait grows with its fourth power, see
         ``docs/background/list-plans.md``.
     arrivals
         Number of last arrivals that are planned once more, after the waiting jobs. They stand for
         jobs to come.
     allocator
-        Name of the allocator.
+        Name of the allocator, which chooses the nodes.
     """
 
     name = "lookahead"
@@ -77,13 +80,15 @@ class Lookahead(Dispatcher):
         self._last: dict[int, int] = {}
 
     def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
-        """Prepare for a system."""
+        """Clear all memory and prepare for a system, before a run starts."""
         self.allocator.reset(system)
         self.arrivals.forget()
         self._last = {}
 
     def decide(self, view: View) -> Decision:
-        """Make a plan and start what it starts now."""
+        """
+        Return the starts of the jobs that a new plan starts now, and the planned starts of others.
+        """
         if not len(view.waiting):
             return NOTHING
         self.arrivals.note(view, self.allocator)
@@ -148,12 +153,12 @@ class Lookahead(Dispatcher):
         return costs
 
     def state(self) -> Mapping[str, Any]:
-        """Return the last plan and the last arrivals."""
+        """Return the last plan and the last arrivals, for a checkpoint."""
         planned = np.array(sorted(self._last.items()), dtype=np.int64)
         return {"planned": planned.reshape(-1, 2), **self.arrivals.state()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore what :meth:`state` returned."""
+        """Restore the memory that :meth:`state` returned for a checkpoint."""
         self._last = dict(np.asarray(state["planned"]).reshape(-1, 2).tolist())
         self.arrivals.restore(state)
 

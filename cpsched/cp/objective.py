@@ -33,9 +33,11 @@ MAX_WEIGHT = 2**30
 
 class Objective(ABC):
     """
-    What a plan is judged by: a sum over jobs of the start over a divisor; the less, the better.
+    Base class of objectives of a plan: the sum of each job's start divided by its divisor,
+    minimized.
 
-    Your own needs only :attr:`name` and :meth:`divisors`.
+    For example, with the predicted runtime as divisor the sum is that of slowdowns. A subclass
+    needs ``name`` and :meth:`divisors`.
     """
 
     name: ClassVar[str]
@@ -44,29 +46,64 @@ class Objective(ABC):
     history: RuntimeHistory
 
     def reset(self, system: System) -> None:  # noqa: B027
-        """Prepare for a system; refuse one that lacks what is needed."""
+        """
+        Prepare for a system, before a run starts.
+
+        Raises
+        ------
+        ConfigError
+            If the system lacks a property that the objective needs.
+        """
 
     @abstractmethod
     def divisors(self, jobs: JobTable, now: int) -> IntArray:
-        """Return how many seconds of wait cost one unit, for each job: whole, at least 1."""
+        """
+        Return the divisor of each job's start: the seconds of wait that cost 1. Integers of at
+        least 1.
+
+        Parameters
+        ----------
+        jobs
+            The n waiting jobs.
+        now
+            The present second.
+
+        Returns
+        -------
+        ndarray
+            int64, shape ``(n,)``. For example, a wait of 50 s with divisor 100 costs 0.5.
+        """
 
     def durations(self, jobs: JobTable) -> IntArray:
-        """Return how long jobs are planned to run: whole seconds, at least 1."""
+        """
+        Return the durations that jobs are planned with, whole seconds, at least 1, shape ``(n,)``.
+
+        By default the predicted runtimes.
+        """
         return np.maximum(jobs.runtime_estimate, 1)
 
 
 class WeightedWait(Objective):
-    """The wait of each job, weighted by the largest expected wait over that of its queue."""
+    """
+    Objective: sum of waits, each weighted by the largest expected wait over that of its queue.
+    """
 
     name = "expected-wait"
 
     def reset(self, system: System) -> None:
-        """Refuse a system with a queue that has no expected wait."""
+        """
+        Prepare for a system, before a run starts.
+
+        Raises
+        ------
+        ConfigError
+            If a queue of the system has no expected wait.
+        """
         self._system = system
         ExpectedWait().reset(system)
 
     def divisors(self, jobs: JobTable, now: int) -> IntArray:  # noqa: ARG002
-        """Return ``ewt_i``."""
+        """Return the expected wait of each job's queue, seconds."""
         expected = jobs.expected_wait
         if len(expected) and expected.min() < 1:
             raise ConfigError(
@@ -78,33 +115,33 @@ class WeightedWait(Objective):
 
 
 class MeanSlowdown(Objective):
-    """The slowdown of each job by its predicted runtime; 0 counts as 1."""
+    """Objective: sum of slowdowns by predicted runtimes. A runtime of 0 s counts as 1 s."""
 
     name = "slowdown"
 
     def divisors(self, jobs: JobTable, now: int) -> IntArray:  # noqa: ARG002
-        """Return ``d_i``."""
+        """Return the predicted runtime of each job, seconds, at least 1."""
         return self.durations(jobs)
 
 
 class ExpectedCost(Objective):
     """
-    What waiting is expected to cost, as in WSEPT order, of jobs that run for as long as is likely.
+    Objective: expected cost of waiting, by the runtimes of similar ended jobs.
 
-    WSEPT order is the rule of Smith (1956) for this sum.
+    The cost is that of the queue order ``wsept``, which is the rule of Smith (1956) for this sum.
     """
 
     name = Wsept.name
     learns = True
 
     def divisors(self, jobs: JobTable, now: int) -> IntArray:
-        """Return how many seconds of wait add a thousand to the expected cost."""
+        """Return the seconds of wait that add 1000 to the expected cost of each job."""
         facts, any_share = self.history.facts(jobs), np.ones(len(jobs))
         cost = self.history.delay_costs(facts, any_share, now - jobs.submit, AGING, 0).cost
         return np.maximum(np.rint(1000 / cost), 1).astype(np.int64)
 
     def durations(self, jobs: JobTable) -> IntArray:
-        """Return the mean of the likely runtimes, at most the prediction."""
+        """Return the mean runtime of similar ended jobs, seconds, at most the predicted runtime."""
         _, mean = self.history.of(jobs).expectations()
         estimate = super().durations(jobs)
         return np.clip(np.rint(mean).astype(np.int64), 1, estimate)
@@ -116,12 +153,12 @@ OBJECTIVES = tuple(_OBJECTIVES)
 
 def make_objective(given: str | Objective) -> Objective:
     """
-    Return an objective by its name; one of your own as it is.
+    Return an objective by its name. An object is returned as it is.
 
     Raises
     ------
     ConfigError
-        If there is none of that name.
+        If there is no objective of that name.
     """
     if isinstance(given, Objective):
         return given
@@ -153,14 +190,14 @@ def integer_weights(divisors: IntArray, horizon: int) -> list[int]:
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Bounds:
     """
-    Bounds on the starts of n jobs.
+    Bounds of the starts of n jobs in a plan, seconds from now.
 
     Attributes
     ----------
     earliest
-        When each job could start alone with the running ones.
+        Earliest start of each job if no other waiting job starts before it.
     latest
-        No plan worth considering starts a job later.
+        Latest start of each job in any useful plan.
     """
 
     earliest: tuple[int, ...]
@@ -168,27 +205,27 @@ class Bounds:
 
     @property
     def last(self) -> int:
-        """The second by which every job has started in any plan worth considering."""
+        """The second by which every job has started in any useful plan."""
         return max(self.latest, default=0)
 
     def end(self, duration: Sequence[int]) -> int:
-        """Return the second at which every job has ended in any plan worth considering."""
+        """Return the second by which every job has ended in any useful plan."""
         return max(late + length for late, length in zip(self.latest, duration, strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Delay:
     """
-    The built-in objective of a decision: the weighted delay beyond the earliest starts.
+    Built-in objective of a decision: the weighted sum of delays beyond the earliest starts.
 
     Attributes
     ----------
     weight
-        Of each job's delay.
+        Weight of each job's delay, a positive integer.
     bounds
-        Of the starts in a plan at least as good as the list plan *by this sum*.
+        Bounds of the starts in plans that are at least as good as the list plan by this sum.
     slack
-        The delay of the list plan; it is 0 at best.
+        Value of the list plan, at least 0.
     """
 
     weight: tuple[int, ...]
@@ -196,22 +233,22 @@ class Delay:
     slack: int
 
     def value(self, starts: IntArray) -> int:
-        """Return the weighted delay of a plan: its sum of weighted starts less the lower bound."""
+        """Return the weighted sum of delays of a plan, given the starts in seconds from now."""
         return _weighted(self.weight, starts.tolist(), self.bounds.earliest)
 
     def against(self, limits: Bounds, listed: IntArray) -> Delay:
         """
-        Return it with the bounds of starts that another list plan allows.
+        Return the objective with the bounds of starts that another list plan allows.
 
-        A job that starts ``slack / weight`` after its earliest start makes even the best of all
-        other starts no better than the list plan.
+        A job that starts ``slack / weight`` seconds or more after its earliest start makes even the
+        best other starts no better than the list plan.
 
         Parameters
         ----------
         limits
-            What holds for every objective.
+            Bounds that hold for every objective.
         listed
-            The starts of the list plan; seconds from now.
+            Starts of the list plan, seconds from now.
         """
         slack = _weighted(self.weight, listed.tolist(), limits.earliest)
         latest = tuple(
@@ -221,7 +258,10 @@ class Delay:
         return Delay(weight=self.weight, bounds=replace(limits, latest=latest), slack=slack)
 
     def add(self, model: cpsat.CpModel, start: Sequence[cpsat.IntVar]) -> Callable[[IntArray], int]:
-        """Minimise it in a model; return what a plan is worth, see ``BuiltModel.value``."""
+        """
+        Minimize the objective in a model. Return the function that gives the value of a plan's
+        starts.
+        """
         constant = sum(w * e for w, e in zip(self.weight, self.bounds.earliest, strict=True))
         cpsat.minimize(model, start, self.weight, constant)
         return self.value
@@ -229,18 +269,18 @@ class Delay:
 
 def bounds(duration: IntArray, earliest: IntArray, last_change: int) -> Bounds:
     """
-    Return bounds that hold for every objective that no job improves by starting later.
+    Return bounds of starts for every objective in which a later start is never better.
 
-    A plan in which no job could start earlier starts each one now, when a running job ends, or
-    when another planned one does; so none starts later than the last running job's end plus all
-    other durations.
+    A plan in which no job could start earlier starts each one now, when a running job ends, or when
+    another planned one does. So no job starts later than the end of the last running job plus the
+    durations of all others.
 
     Parameters
     ----------
     earliest
-        When each job could start alone; seconds from now.
+        Earliest start of each job without other waiting jobs, seconds from now.
     last_change
-        When the last running job is expected to end.
+        Expected end of the last running job, seconds from now.
     """
     horizon = last_change + int(duration.sum())
     return Bounds(earliest=tuple(earliest.tolist()), latest=tuple((horizon - duration).tolist()))
@@ -248,9 +288,14 @@ def bounds(duration: IntArray, earliest: IntArray, last_change: int) -> Bounds:
 
 def delay(divisors: IntArray, duration: IntArray, limits: Bounds, listed: IntArray) -> Delay:
     """
-    Return the built-in objective, and the bounds of starts that it allows.
+    Return the built-in objective of a decision, with the bounds of starts that it allows.
 
-    ``divisors`` are those of :class:`Objective`, the others those of :meth:`Delay.against`.
+    Parameters
+    ----------
+    divisors, duration
+        As returned by :class:`Objective`.
+    limits, listed
+        As for :meth:`Delay.against`.
     """
     lengths = duration.tolist()
     weight = tuple(integer_weights(divisors, limits.end(lengths) if lengths else 0))
@@ -262,7 +307,16 @@ def _weighted(weight: Sequence[int], starts: Sequence[int], earliest: Sequence[i
 
 
 def add_starts(model: cpsat.CpModel, limits: Bounds, handles: IntArray) -> list[cpsat.IntVar]:
-    """Return a start variable of each job, ``s_i in [earliest_i, latest_i]``."""
+    """
+    Return new start variables of a model, ``s_i in [earliest_i, latest_i]`` for each job i.
+
+    Parameters
+    ----------
+    limits
+        Bounds of the starts, seconds from now.
+    handles
+        Handles of the jobs, for the names of the variables.
+    """
     return [
         model.new_int_var(low, high, f"start_{handle}")
         for low, high, handle in zip(limits.earliest, limits.latest, handles.tolist(), strict=True)

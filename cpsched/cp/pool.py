@@ -35,17 +35,19 @@ _NEVER = 2**62
 
 class Limit(NamedTuple):
     """
-    Something of which the jobs that run at the same time may take so much together: one more kind
-    of the pool.
+    A site rule for a planner: the largest total of some demand over all jobs that run at once.
+
+    For example, at most 64 cores of user anna: ``demand`` and ``allocated`` have the cores of the
+    jobs of anna and 0 for others, and ``capacity`` is 64.
 
     Attributes
     ----------
     demand
-        What each job of the decision takes, at least 0, shape ``(n,)``.
+        Demand of each of n waiting jobs, at least 0, int64, shape ``(n,)``.
     allocated
-        What each running job holds until it ends, in the order of ``view.running``, shape ``(B,)``.
+        Demand of each of B running jobs, in the order of ``view.running``, int64, shape ``(B,)``.
     capacity
-        Of what. Running jobs that hold more than that are let run.
+        Largest total. Running jobs that exceed it continue.
     """
 
     demand: IntArray
@@ -54,22 +56,25 @@ class Limit(NamedTuple):
 
     @property
     def free(self) -> int:
-        """What is left now."""
+        """Difference between the largest total and the demand of the running jobs, at least 0."""
         return max(self.capacity - int(self.allocated.sum()), 0)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PoolProblem(DecisionProblem):
     """
-    The waiting jobs of a decision on the machine as one pool; n jobs, R kinds, S segments.
+    Planning problem of n waiting jobs on the sum of all nodes' resources.
+
+    There are R resource types, including each :class:`Limit` as one more. Times are seconds from
+    now.
 
     Attributes
     ----------
     demand
-        Shape ``(n, R)``.
+        Smallest amounts that each job takes, shape ``(n, R)``.
     times, level
-        What the running jobs leave: from ``times[k]`` on, ``level[k]`` is free; shapes ``(S,)``
-        and ``(S, R)``. Never decreasing, because running jobs only end.
+        Amounts that running jobs leave free: ``level[k]`` from ``times[k]`` on, shapes ``(S,)`` and
+        ``(S, R)``. Levels never decrease, because running jobs only end.
     """
 
     demand: IntArray
@@ -77,12 +82,22 @@ class PoolProblem(DecisionProblem):
     level: IntArray
 
     def list_plan(self, order: IntArray) -> Candidate:
-        """Return the list plan in an order."""
+        """
+        Return the list plan in an order: each job at its earliest start, one after the other.
+
+        Parameters
+        ----------
+        order
+            Positions of the jobs.
+        """
         return Candidate(_starts(order, self.duration, self.demand, self.times, self.level))
 
     @cached_property
     def alike(self) -> IntArray:
-        """Numbers of groups of jobs that could change places in any plan, shape ``(n,)``."""
+        """
+        Number of the group of each job, shape ``(n,)``. Jobs of a group are interchangeable in
+        plans.
+        """
         weight, earliest = self.delay.weight, self.bounds.earliest
         distinguishing = np.column_stack([self.demand, self.duration, weight, earliest])
         groups: IntArray = np.unique(distinguishing, axis=0, return_inverse=True)[1]
@@ -90,13 +105,13 @@ class PoolProblem(DecisionProblem):
 
     def improved(self, last: Mapping[int, int]) -> Self:
         """
-        Return the problem with the list plan in the order of other starts, if that is better.
+        Return the problem with a list plan in the order of an earlier plan, if that plan is better.
 
         Parameters
         ----------
         last
-            Seconds, by handle; jobs without one come last. Of jobs that are alike, the first by
-            priority starts first.
+            Starts in the earlier plan by handle, seconds. Jobs without one come last. Among
+            interchangeable jobs, the first by priority starts first.
         """
         key = np.array([last.get(handle, _NEVER) for handle in self.jobs.handle.tolist()])
         key[np.argsort(self.alike, kind="stable")] = key[np.lexsort((key, self.alike))]
@@ -115,10 +130,18 @@ def pool_of(
     limits: Sequence[Limit] = (),
 ) -> PoolProblem:
     """
-    Return the pool problem of some waiting jobs, in order of priority.
+    Return the planning problem of waiting jobs, with the resources of the system as one pool.
 
-    ``divisors`` and ``duration`` are those of :class:`~cpsched.cp.objective.Objective`. Jobs that
-    could not start even on all that is up, with nothing running, are left out.
+    Jobs that could not start even on the empty nodes that are up are left out.
+
+    Parameters
+    ----------
+    jobs
+        The jobs, in order of priority.
+    divisors, duration
+        As returned by :class:`~cpsched.cp.objective.Objective`.
+    limits
+        Site rules, see :class:`Limit`.
     """
     back = np.column_stack([given_back(view), *(limit.allocated for limit in limits)])
     free = np.array([*free_now(view), *(limit.free for limit in limits)], dtype=np.int64)
@@ -159,16 +182,24 @@ def add_pool(
     horizon: int,
 ) -> bool:
     """
-    Let jobs never take more than the pool has; return whether the constraints are exact.
+    Add constraints to a model, so that jobs never take more than is free over time.
 
     Parameters
     ----------
+    start, duration
+        Start variable and duration of each of n jobs, seconds from now, and seconds.
     demand
-        Shape ``(n, R)``.
+        Amounts of each job, shape ``(n, R)`` for R resource types.
     times, level
-        Of the pool, shapes ``(S,)`` and ``(S, R)``.
+        Free amounts: ``level[k]`` from ``times[k]`` on, shapes ``(S,)`` and ``(S, R)``.
     horizon
-        Nothing of interest happens later.
+        A second by which all jobs have ended in every useful plan.
+
+    Returns
+    -------
+    bool
+        Whether the constraints are exact. Otherwise large amounts were rounded, and the model may
+        exclude plans that are possible.
     """
     interval = [
         model.new_fixed_size_interval_var(variable, length, "")

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 class Candidate(NamedTuple):
     """
-    A plan that could be followed.
+    A plan that may be followed.
 
     Attributes
     ----------
     starts
-        Of each job, seconds from now, shape ``(n,)``.
+        Start of each of n jobs, seconds from now, shape ``(n,)``.
     takes
-        Units of each job on each node, shape ``(n, N)``; empty where the plan is of one pool.
+        Number of tasks of each job on each node, shape ``(n, N)``. Empty for a plan without nodes.
     """
 
     starts: IntArray
@@ -39,20 +39,22 @@ class Candidate(NamedTuple):
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DecisionProblem(ABC):
     """
-    The waiting jobs of a decision; n jobs.
+    Planning problem of a decision: n waiting jobs, a list plan, and bounds of the starts.
+
+    A list plan places jobs one after the other, each at its earliest possible start.
 
     Attributes
     ----------
     jobs
-        In order of priority.
+        The jobs, in order of priority.
     duration
-        Predicted seconds, at least 1, shape ``(n,)``.
+        Predicted runtimes, seconds, at least 1, shape ``(n,)``.
     listed
-        The best list plan known.
+        The best known list plan.
     bounds
-        Of the starts, for every objective.
+        Bounds of the starts that hold for every objective.
     delay
-        The built-in objective, with its own narrower bounds.
+        The built-in objective, with narrower bounds.
     """
 
     jobs: JobTable
@@ -63,33 +65,43 @@ class DecisionProblem(ABC):
 
     @property
     def all_first(self) -> bool:
-        """Whether the list plan starts every job as early as it could start alone."""
+        """
+        Whether the list plan starts every job at its earliest start without other waiting jobs.
+        """
         return tuple(self.listed.starts.tolist()) == self.bounds.earliest
 
     @abstractmethod
     def list_plan(self, order: IntArray) -> Candidate:
-        """Return the list plan in an order, given by positions of the jobs."""
+        """
+        Return the list plan in an order: each job at its earliest start, one after the other.
+
+        Parameters
+        ----------
+        order
+            Positions of the jobs.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BuiltModel(cpsat.HasModel):
     """
-    A decision's model, ready to be solved or written to a file.
+    CP-SAT model of a decision, ready to be solved or written to a file. Times are seconds from now.
 
     Attributes
     ----------
     model
-        Times are seconds from now on.
+        The model. The solver minimizes its objective.
     value
-        What the model minimises, of the starts of any plan: a whole number of at least 0. Plans
-        are compared by it and by nothing else. No job improves it by starting later.
+        Function that returns the objective of any plan, given its starts: an integer of at least 0.
+        Plans are compared by it alone. A later start of a job must not decrease it.
     start
-        The start of each job of the window, in order of priority.
-    other, read
-        What else of a solution is of interest, and what makes a plan of the values of both.
+        Start variable of each planned job, in order of priority.
+    other
+        Further variables whose values :attr:`read` needs.
+    read
+        Function that returns the plan, given the values of ``start`` and ``other``.
     exact
-        Whether every plan worth considering is a solution, see
-        :class:`~cpsched.cp.capacity.Steps`.
+        Whether every useful plan is a solution. Otherwise large amounts were rounded.
     """
 
     model: cpsat.CpModel
@@ -104,15 +116,15 @@ def answer(
     problem: DecisionProblem, built: BuiltModel, limits: cpsat.SolverLimits
 ) -> tuple[Candidate, dict[str, float]]:
     """
-    Solve a problem's model, and return the best plan known and the decision's statistics.
+    Return the best plan that the solver and list plans find, and statistics of the decision.
 
-    The candidates are the list plan, the solver's answer, and, unless that is proven best, the
-    list plan in the order of that answer's starts. The first of the best is taken.
+    The candidates are the list plan, the solver's solution, and, unless that is proven optimal, the
+    list plan in the order of its starts. The first of equally good plans is returned.
 
     Raises
     ------
     DispatchError
-        If the model minimises something other than its ``value``.
+        If the objective of the model is not its ``value``.
     """
     solved = cpsat.solve(built.model, [*built.start, *built.other], limits)
     listed = built.value(problem.listed.starts)

@@ -41,28 +41,40 @@ _TOGETHER = 2**20
 
 
 def make_allocator(spec: str) -> Allocator:
-    """Return a new allocator by its registered name."""
+    """
+    Return a new allocator by its registered name.
+
+    Parameters
+    ----------
+    spec
+        A name of ``cpsched list allocators``, such as ``first-fit``, or ``module:Class``.
+    """
     allocator: Allocator = build("allocators", spec)
     return allocator
 
 
 class Allocator:
     """
-    Base class of allocators: places the tasks of a job on nodes.
+    Base class of allocators, which choose the nodes of a job and its tasks on each of them.
+
+    Derive from an allocator such as ``FirstFit``: the order of nodes itself is compiled code.
 
     Attributes
     ----------
     name
-        Its registered name.
+        Name in ``cpsched list allocators``.
     policy
-        Number of its order of nodes in the native core.
+        Number of the order of nodes in the compiled code. For example, 0 is the order of the
+        system.
     looks_at_jobs
-        Whether that order depends on other jobs, which it then receives at every pass.
+        Whether the order of nodes depends on the requests of other waiting and running jobs.
     memory
-        Cache of the native passes between decisions. It is no state.
-    capacity, levels
-        Capacity of each node, shape ``(N, R)``, and its group at each level of the topology, shape
-        ``(L, N)``.
+        Cache of the compiled code between decisions. It does not influence results.
+    capacity
+        Capacity of each of N nodes, R resource types, shape ``(N, R)``.
+    levels
+        Index of the group (such as a switch) of each node on each of L levels of the topology,
+        shape ``(L, N)``.
     """
 
     name: ClassVar[str] = ""
@@ -76,7 +88,7 @@ class Allocator:
 
     def reset(self, system: System) -> None:
         """
-        Prepare for a system.
+        Prepare for a system, before a run starts.
 
         Raises
         ------
@@ -95,11 +107,11 @@ class Allocator:
 
     def look_at(self, view: View) -> _core.PassMemory:
         """
-        Set the view of the native passes, and return the arguments of their calls.
+        Return the cache for calls of compiled code, updated to a view.
 
         Cached results are dropped if the view has another job store than the last one, if the queue
-        has been reordered, or if other nodes are eligible. Columns of the store that are set at
-        submit, and the masks of eligible nodes, must not be changed in place.
+        has been reordered, or if other nodes are eligible. Therefore the columns of the store that
+        are set at submit, and the masks of eligible nodes, must not be changed in place.
         """
         store = view.waiting.store
         self.memory.look_at(
@@ -115,24 +127,19 @@ class Allocator:
         changed: Mapping[int, int] = MappingProxyType({}),
     ) -> Allocation | None:
         """
-        Return the allocation of one job.
+        Return the nodes that the allocator chooses for one job, or None if the job does not fit.
 
         Parameters
         ----------
         view
-            Has the job store and the eligible nodes.
+            State of the system, with the job store and the eligible nodes.
         row
-            The job's row in the store. It may wait or run.
+            Row of the job in the store. The job may wait or run.
         free
-            Free capacity of each node, shape ``(N, R)``. It is not changed.
+            Free capacity of each node, shape ``(N, R)``. The array is not changed.
         changed
-            Values that replace the job's own, by column of
-            :mod:`cpsched.model.columns`.
-
-        Returns
-        -------
-        Allocation or None
-            None if the job does not fit.
+            Values that replace those of the job, by column of :mod:`cpsched.model.columns`. For
+            example ``{columns.UNITS: 4}`` places four tasks.
         """
         job = view.waiting.store.columns[row]
         if changed:
@@ -142,7 +149,16 @@ class Allocator:
         return None if takes is None else self.allocation(view, row, takes)
 
     def allocation(self, view: View, row: int, takes: IntArray) -> Allocation:
-        """Return the allocation of a job with ``takes[n]`` tasks on node n."""
+        """
+        Return the allocation of a job, given the number of its tasks on each node.
+
+        Parameters
+        ----------
+        row
+            Row of the job in the job store.
+        takes
+            Number of tasks on each node of the system, shape ``(N,)``.
+        """
         store = view.waiting.store
         shape = store.shapes[store.columns[row, c.SHAPE]]
         node = np.flatnonzero(takes).astype(np.int64)
@@ -156,14 +172,16 @@ class Allocator:
 
     def planned(self, view: View, row: int, nodes: IntArray, units: IntArray) -> Allocation | None:
         """
-        Return the planned allocation of a job, or None if it violates the job's request.
+        Return the allocation of a job on planned nodes, or None if they violate the job's request.
 
-        Free capacity is not checked.
+        Whether the nodes are free is not checked.
 
         Parameters
         ----------
+        row
+            Row of the job in the job store.
         nodes, units
-            Planned nodes and the number of tasks on each, as in a
+            Indices of the planned nodes, and the number of tasks on each, as in a
             :class:`~cpsched.model.decision.PlannedStarts`.
 
         Raises
@@ -206,7 +224,7 @@ class FirstFit(Allocator):
 
 
 class BestFit(Allocator):
-    """The node with capacity for the fewest tasks of this job first."""
+    """The node first on which the fewest tasks of this job fit."""
 
     name = "best-fit"
     policy = 1
@@ -234,10 +252,11 @@ class SpareScarce(Allocator):
     """
     The fullest node first, among the nodes without scarce resources that the job does not need.
 
-    Nodes are ordered by three numbers. The first is the number of scarce resource types on the node
-    that the job does not ask for (GPUs, MICs). The second is the number of resource types of which
-    the node has more free than every node has, if a task of the job would fit without it (such as a
-    GPU, or large memory). The third is the order of ``pack``.
+    A resource is scarce if only some nodes have it (GPUs, MICs). Nodes are ordered by three
+    numbers, smallest first. The first is the number of scarce resource types on the node that the
+    job does not request. The second is the number of resource types of which the node has more free
+    than every node has in total, if a task of the job would fit without this surplus (a GPU, or
+    large memory). The third is the order of ``pack``.
     """
 
     name = "spare-scarce"
@@ -250,9 +269,9 @@ class Fgd(Allocator):
 
     The measure is the number of tasks of each waiting and running request that fit before and after
     the placement. Requests for which few tasks fit weigh more. Of equal nodes the emptiest comes
-    first.
-    After the fragmentation gradient descent of Weng et al. 2023 ("Beware of Fragmentation", USENIX
-    ATC), which weighs the typical requests of past jobs by their frequency alone.
+    first. After the fragmentation gradient descent (FGD) of Weng et al. 2023 ("Beware of
+    Fragmentation", USENIX ATC), which weighs the typical requests of past jobs by their frequency
+    alone.
     """
 
     name = "fgd"
@@ -260,7 +279,9 @@ class Fgd(Allocator):
     looks_at_jobs = True
 
     def look_at(self, view: View) -> _core.PassMemory:
-        """Do so, and note what waiting and running jobs ask for."""
+        """
+        Return the cache for calls of compiled code, updated to a view and the requests of its jobs.
+        """
         store, kinds = view.waiting.store, self.capacity.shape[1]
         rows = np.concatenate([view.waiting.rows, view.running.rows])
         shape, units, nodes_max = store.columns[rows][:, [c.SHAPE, c.UNITS, c.NODES_MAX]].T

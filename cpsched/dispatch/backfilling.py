@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 class Easy(LearningDispatcher):
     """
-    EASY backfilling: a reservation for the first job in the queue, and others around it.
+    EASY backfilling: a reservation for the first job that does not fit, and others around it.
 
-    A later job starts if it ends before the reservation, or needs only nodes that the reservation
-    leaves free.
+    A later job starts if it ends before the reservation begins, or needs only capacity that the
+    reservation leaves free.
 
     Parameters
     ----------
@@ -44,11 +44,10 @@ class Easy(LearningDispatcher):
     backfill
         Order in which later jobs are tried (``sjf``: EASY-SJBF). By default the order of the queue.
     allocator
-        Name of the allocator.
+        Name of the allocator, which chooses the nodes.
     estimate
-        The runtimes used for the reservation: ``predicted``, ``upper`` or ``requested``. Running
-        jobs are expected to end by them, and backfilled jobs must end by them, see
-        :class:`~cpsched.dispatch.shadow.ReservationView`.
+        The runtimes used for the reservation: ``predicted``, ``upper`` (bound of the prediction) or
+        ``requested``. The expected ends of running and of backfilled jobs follow from them.
     """
 
     name = "easy"
@@ -71,13 +70,16 @@ class Easy(LearningDispatcher):
         )
 
     def native(self, store: JobStore, num_jobs: int) -> NativeRule | None:  # noqa: ARG002
-        """Return the rule of a queue in order of submission."""
+        """Return compiled code for the decisions, or None unless both orders are ``fifo``."""
         if type(self) is not Easy or self.allocator.looks_at_jobs or not self.in_queue_order:
             return None
         return NativeRule(_core.EasyDispatcher(*places_of(self.allocator), prefers=True))
 
     def choose(self, view: View) -> Decision:
-        """Start heads, reserve, backfill."""
+        """
+        Return the starts from the head of the queue on, those of backfilled jobs, and the
+        reservation.
+        """
         planned = self.reserving.view(view)
         rows = [queue.rows(view) for queue in self.queues]
         return decision_of(view, easy_pass(planned, rows[0], rows[-1], self.allocator))
@@ -87,6 +89,8 @@ class Conservative(LearningDispatcher):
     """
     Conservative backfilling: a reservation for every waiting job, or for the first ones.
 
+    A job starts if it delays no reservation of a job before it.
+
     Parameters
     ----------
     order
@@ -94,10 +98,10 @@ class Conservative(LearningDispatcher):
     depth
         Number of waiting jobs that have a reservation. By default all.
     allocator
-        Name of the allocator.
+        Name of the allocator, which chooses the nodes.
     estimate
-        The runtimes used for reservations: ``predicted``, ``upper`` or ``requested``, see
-        :class:`~cpsched.dispatch.shadow.ReservationView`.
+        The runtimes used for reservations: ``predicted``, ``upper`` (bound of the prediction) or
+        ``requested``. The expected ends of running jobs follow from them.
     """
 
     name = "conservative"
@@ -119,14 +123,20 @@ class Conservative(LearningDispatcher):
         self.depth = ALL if depth is None else min(depth, ALL)
 
     def native(self, store: JobStore, num_jobs: int) -> NativeRule | None:  # noqa: ARG002
-        """Return the rule of one reservation in order of submission."""
+        """
+        Return compiled code for the decisions, or None unless ``depth`` is 1 and the order
+        ``fifo``.
+        """
         plain = type(self) is Conservative and self.depth == 1 and self.in_queue_order
         if not plain or self.allocator.looks_at_jobs:
             return None
         return NativeRule(_core.EasyDispatcher(*places_of(self.allocator), prefers=False))
 
     def choose(self, view: View) -> Decision:
-        """Plan the queue, start what is planned for now."""
+        """
+        Return the starts of the jobs that are planned for now, and the planned starts of the
+        others.
+        """
         planned_view, rows = self.reserving.view(view), self.queues[0].rows(view)
         if self.depth == 1:
             result = easy_pass(planned_view, rows, rows, self.allocator, PLAIN)

@@ -169,7 +169,7 @@ class Backlog:
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore what :meth:`state` returned."""
+        """Restore the memory that :meth:`state` returned for a checkpoint."""
         self.forget()
         self._second = np.array(state["second"], dtype=np.int64)
         self._backlog = np.array(state["backlog"], dtype=np.float64)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class WaitReason(StrEnum):
-    """Why a waiting job does not start."""
+    """Reason why a waiting job does not start."""
 
     NO_ROOM = "no-room"
     """It does not fit into what is free."""
@@ -55,7 +55,7 @@ class WaitReason(StrEnum):
 
 class Reservation(NamedTuple):
     """
-    Planned start of a waiting job.
+    Planned start of one waiting job, as ``cpsched explain`` reports it.
 
     Attributes
     ----------
@@ -64,7 +64,8 @@ class Reservation(NamedTuple):
     start
         The second of its planned start.
     nodes, units
-        Node indices, and the number of tasks on each of them. None if no nodes are planned.
+        Indices of the planned nodes, and the number of tasks on each of them. None if no nodes are
+        planned.
     """
 
     handle: int
@@ -75,31 +76,36 @@ class Reservation(NamedTuple):
 
 class Dispatcher(RemembersArguments, ABC):
     """
-    Base class of dispatchers: decides which jobs start now, and on which nodes.
+    Base class of dispatchers: decides which waiting jobs start now, and on which nodes.
+
+    A subclass needs a ``name`` and :meth:`decide`.
 
     Attributes
     ----------
     name
-        Its registered name.
+        Name in tables and in ``cpsched list dispatchers``.
     family
-        Heading in ``cpsched list dispatchers --all``: its family, or its paper.
+        Heading of the dispatcher in ``cpsched list dispatchers --all``: its family, or its paper.
     good_for, goes_wrong_when
-        Use and limits, a clause each for ``cpsched list dispatchers``. Empty: none.
+        Use and limits, a clause each for ``cpsched list dispatchers``. Empty: no such line.
     works_with
         ``restarts`` or ``malleable`` for a dispatcher that differs from others only if jobs may be
         restarted, or may change size.
     acts_when_idle
-        Whether it is called even when no job waits (for example to resize running jobs).
+        Whether :meth:`decide` is called even when no job waits (for example to resize running
+        jobs).
     selects_sets
-        Whether it selects sets of jobs to start now and plans no others. A job may then wait only
-        because a set without it is better.
+        Whether each decision selects the best set of jobs to start now and plans no later starts. A
+        job may then wait only because a set without it is better.
     keeps_places
-        Whether it keeps requested segments and switch limits.
+        Whether the dispatcher can place jobs with segments or with a limit of switches (Slurm's
+        ``--segment``, ``--switches``).
     allocator
-        Allocator of its starts and planned starts. None: it places jobs itself.
+        Object that chooses the nodes of its starts and planned starts. None: the dispatcher itself
+        chooses them.
     interval
-        Seconds of the grid of its decisions. None: at every event. The caller may choose another
-        grid.
+        Seconds between decisions, which are at multiples of this. None: a decision at every event.
+        ``dispatch_interval`` of :class:`~cpsched.simulation.settings.Settings` takes precedence.
     """
 
     name: ClassVar[str] = ""
@@ -119,46 +125,77 @@ class Dispatcher(RemembersArguments, ABC):
         check_own_dispatcher(cls)
 
     def reset(self, system: System, seed: int) -> None:
-        """Clear all memory and prepare for a system, before a run starts."""
+        """
+        Clear all memory of earlier decisions and prepare for a system, before a run starts.
+
+        Parameters
+        ----------
+        system
+            The system of the run.
+        seed
+            Seed of all random choices of the dispatcher.
+        """
 
     @abstractmethod
     def decide(self, view: View) -> Decision:
-        """Return the decision for one view."""
+        """Return the jobs to start now and any other actions, given the state of the system."""
 
     def native(self, store: JobStore, num_jobs: int) -> NativeRule | None:  # noqa: ARG002
         """
-        Return the native rule that the event loop calls instead of :meth:`decide`, or None.
+        Return compiled code that makes the decisions of :meth:`decide`, or None if there is none.
 
-        It makes the same decisions without Python, and is called only if no observer sees each
-        decision. A subclass of a class with a native rule has none, because it may decide
-        differently.
+        The simulator calls it instead of :meth:`decide` if no observer needs each decision. A
+        subclass of a class with such code does not inherit it, because it may decide differently.
 
         Parameters
         ----------
         store
-            The submitted jobs.
+            Job store, with a row for every submitted job.
         num_jobs
             Number of jobs in the simulation.
         """
         return None
 
     def state(self) -> Mapping[str, Any]:
-        """Return the memory between decisions, as arrays and scalars."""
+        """
+        Return everything that later decisions depend on, as arrays and scalars by name.
+
+        A checkpoint contains this mapping, so that an interrupted simulation continues unchanged.
+        """
         return {}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """
-        Restore the result of :meth:`state`; raise a ValueError if it is invalid.
+        Restore the memory that :meth:`state` returned, after :meth:`reset`.
 
-        An altered checkpoint is refused before, by its digest.
+        The digest of a checkpoint is checked before this call.
+
+        Raises
+        ------
+        ValueError
+            If the mapping is invalid.
         """
 
     def ranking(self, view: View) -> IntArray | None:  # noqa: ARG002
-        """Return the waiting jobs in its order, as rows of the job store. None: no order."""
+        """
+        Return the waiting jobs in the order in which the dispatcher considers them.
+
+        Returns
+        -------
+        ndarray or None
+            Rows of the job store. None if the dispatcher has no order.
+        """
         return None
 
     def considered(self, view: View) -> IntArray | None:  # noqa: ARG002
-        """Return the jobs that it considers now, as rows of the job store. None: all waiting."""
+        """
+        Return the waiting jobs that the dispatcher considers now, such as those of its window.
+
+        Returns
+        -------
+        ndarray or None
+            Rows of the job store. None: all waiting jobs.
+        """
         return None
 
     def not_considered(
@@ -171,31 +208,44 @@ class Dispatcher(RemembersArguments, ABC):
         Return the window, depth or interval that excludes a waiting job, in words.
 
         For example ``only the first 20 of 35 waiting jobs are planned (window=20)``. Empty for a
-        job that it considers, and where :meth:`considered` is the whole reason.
+        job that is considered, and if :meth:`considered` explains the exclusion completely.
 
         Parameters
         ----------
         view, decision
-            The view and the decision, before it is carried out.
+            The view and the decision, before the decision is carried out.
         row
-            The job's row of the job store.
+            Row of the job in the job store.
         """
         return ""
 
     def barring(self, view: View, row: int) -> IntArray | None:  # noqa: ARG002
         """
-        Return the waiting jobs that a job may not overtake, as rows of the job store.
+        Return the waiting jobs that a given job may not overtake, as rows of the job store.
 
-        None: all jobs before it in the order. Jobs behind it in the order do not matter.
+        None: all jobs before it in the order of :meth:`ranking`. Jobs after it in that order are
+        ignored.
+
+        Parameters
+        ----------
+        row
+            Row of the given job in the job store.
         """
         return None
 
     def reservation_view(self, view: View) -> View:
-        """Return the view with the runtimes and expected ends used for reservations."""
+        """
+        Return the view with the runtimes and expected ends that reservations are based on.
+
+        These differ from the given view if a dispatcher predicts runtimes for the order of the
+        queue and reserves by requested times. By default the given view.
+        """
         return view
 
     def reservations(self, view: View, decision: Decision) -> Sequence[Reservation]:  # noqa: ARG002
-        """Return the reservations of waiting jobs, by default the decision's ``planned_starts``."""
+        """
+        Return the reservations of waiting jobs. By default the ``planned_starts`` of the decision.
+        """
         plan = decision.planned_starts
         if plan is None:
             return ()
@@ -212,25 +262,31 @@ class Dispatcher(RemembersArguments, ABC):
         derived: WaitReason,
     ) -> WaitReason:
         """
-        Return the reason why a job waits although it fits in addition to all starts.
+        Return the reason why a job waits although it fits on the nodes that the starts leave free.
 
         Parameters
         ----------
         view, decision
-            The view and the decision, before it is carried out.
+            The view and the decision, before the decision is carried out.
         row
-            The job's row of the job store.
+            Row of the job in the job store.
         derived
-            The reason that follows from :meth:`considered`, :meth:`reservations`,
+            The default result. It follows from :meth:`considered`, :meth:`reservations`,
             ``selects_sets`` and :meth:`ranking`, in this order.
         """
         return derived
 
     def wait_note(self, row: int) -> str:  # noqa: ARG002
         """
-        Return a note on a job's wait, such as the limit that stops it.
+        Return a note about why a job waits, such as the limit that stops it, after a decision.
 
-        It is of the last decision. Empty if there is none.
+        For example ``rule 'core per user at most 64': 60 in use, it asks for 8``. Empty if there is
+        none.
+
+        Parameters
+        ----------
+        row
+            Row of the job in the job store.
         """
         return ""
 
@@ -244,4 +300,11 @@ class Dispatcher(RemembersArguments, ABC):
         return {}
 
     def on_epoch(self, epoch: int | None) -> None:
-        """Set the Unix time of second 0, if known; called before :meth:`reset`."""
+        """
+        Set the Unix time of second 0 of the simulation. Called before :meth:`reset`.
+
+        Parameters
+        ----------
+        epoch
+            Unix time, seconds. None if the log does not state it.
+        """

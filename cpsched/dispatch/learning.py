@@ -33,34 +33,37 @@ if TYPE_CHECKING:
 
 class LearningDispatcher(Dispatcher):
     """
-    Base class of dispatchers with orders that share one history of runtimes.
+    Base class of dispatchers with queue orders that may use the runtimes of ended jobs.
 
-    Subclasses write :meth:`choose` instead of :meth:`decide`. If nothing learns, this is the only
-    difference. Otherwise the history learns from ended jobs before each decision, and is part of
-    the state. The dispatcher is then also called when no job waits, so that no end is missed.
+    Subclasses write :meth:`choose` instead of :meth:`decide`. If an order such as ``wsept`` uses
+    the history of runtimes, the dispatcher adds ended jobs to the history before each decision. The
+    history is then part of its state, and the dispatcher is also called when no job waits, so that
+    no end is missed.
 
     Parameters
     ----------
     priorities
-        The orders of its jobs. The first one orders the queue.
+        The orders in which jobs are considered. The first one orders the queue.
     learns
         Whether the dispatcher itself uses the history. The history is also kept if an order uses
         it.
     allocator
         Name of its allocator. None: it sets one itself, or has none.
     estimate
-        Runtimes used for reservations, see
+        Runtimes used for reservations: ``predicted``, ``upper`` or ``requested``, see
         :class:`~cpsched.dispatch.shadow.ReservationView`.
 
     Attributes
     ----------
     history
-        The learned runtimes.
+        The runtimes of ended jobs.
     overdue
-        Factor of the backlog after which its own order takes a job first, see
-        :class:`~cpsched.dispatch.backlog.Backlog`. None: only its orders may have one.
+        Multiple of the backlog beyond which a waiting job goes first in an order of the dispatcher
+        itself. The backlog is the time that the system needs for all waiting and running jobs
+        (:class:`~cpsched.dispatch.backlog.Backlog`). None: only ``priorities`` may have overdue
+        jobs.
     queues
-        The queue in each order.
+        The waiting jobs in each order.
     """
 
     allocator: Allocator
@@ -68,7 +71,9 @@ class LearningDispatcher(Dispatcher):
 
     @property
     def in_queue_order(self) -> bool:
-        """Whether jobs start in queue order, with reservations by their runtime estimates."""
+        """
+        Whether all orders are ``fifo`` and reservations use predicted runtimes (the defaults).
+        """
         return all(queue.is_fifo for queue in self.queues) and self.reserving.by_estimate
 
     def __init__(
@@ -92,7 +97,7 @@ class LearningDispatcher(Dispatcher):
         self._sizes = FifoOrder()
 
     def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
-        """Prepare the orders and the allocator for a system."""
+        """Clear the history and prepare orders and allocator for a system, before a run starts."""
         self._known_shapes = None
         self.history.forget()
         for priority, queue in zip(self.priorities, self.queues, strict=True):
@@ -106,12 +111,13 @@ class LearningDispatcher(Dispatcher):
 
     def decide(self, view: View) -> Decision:
         """
-        Learn from ended jobs, and return the decision of :meth:`choose`.
+        Add the jobs that have ended to the history, and return the decision of :meth:`choose`.
 
         Raises
         ------
         ConfigError
-            If a job asks for a placement that this dispatcher cannot keep, see ``keeps_places``.
+            If a job has segments or a limit of switches, and the dispatcher cannot place such jobs
+            (``keeps_places`` is False).
         """
         if not self.keeps_places:
             self._check_locality(view.waiting.store.shapes)
@@ -138,21 +144,21 @@ class LearningDispatcher(Dispatcher):
 
     @abstractmethod
     def choose(self, view: View) -> Decision:
-        """Return the decision for one view, as :meth:`decide` does."""
+        """Return the jobs to start now and any other actions, given the state of the system."""
 
     def ranking(self, view: View) -> IntArray | None:
-        """Return the queue in the first order."""
+        """Return the waiting jobs in the first order, as rows of the job store."""
         return self.queues[0].rows(view) if self.queues else None
 
     def reservation_view(self, view: View) -> View:
-        """Return the view with the runtimes used for reservations."""
+        """Return the view with the runtimes of ``estimate``, which reservations are based on."""
         return self.reserving.view(view)
 
     def state(self) -> Mapping[str, Any]:
-        """Return the learned runtimes."""
+        """Return the history of runtimes, for a checkpoint. Empty if nothing uses the history."""
         return {"history": self.history.state()} if self._learns else {}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore the result of :meth:`state`."""
+        """Restore the history that :meth:`state` returned."""
         if self._learns:
             self.history.restore(state["history"])

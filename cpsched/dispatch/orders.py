@@ -35,32 +35,42 @@ if TYPE_CHECKING:
 
 
 def make_priority(spec: str) -> Priority:
-    """Return a new order of jobs by its registered name."""
+    """
+    Return a new queue order by its registered name.
+
+    Parameters
+    ----------
+    spec
+        A name of ``cpsched list orders``, if necessary with options: ``wsept:aging=24h``.
+    """
     priority: Priority = build("priorities", spec)
     return priority
 
 
 class Priority(ABC):
     """
-    Base class of queue orders. Ties keep table order: earlier submit first, then log order.
+    Base class of queue orders. Ties keep the order of submission, then that of the log.
+
+    A subclass needs a ``name`` and :meth:`keys`. Jobs are n rows of a
+    :class:`~cpsched.model.jobtable.JobTable`.
 
     Attributes
     ----------
     name
-        Its registered name.
+        Name in ``cpsched list orders``.
     static
-        Whether a job's keys never change while it waits.
+        Whether the keys of a job never change while it waits.
     learns
-        Whether the order uses ``history``, which it then needs.
+        Whether the order needs ``history``.
     history
-        Runtimes of ended jobs, set by a
-        :class:`~cpsched.dispatch.learning.LearningDispatcher`.
+        Runtimes of ended jobs. A :class:`~cpsched.dispatch.learning.LearningDispatcher` sets it.
     overdue
-        Factor of the backlog after which jobs go first. None: never.
+        Multiple of the backlog beyond which a waiting job goes first. The backlog is the time that
+        the system needs for all waiting and running jobs. None: no job goes first.
     by_age
-        Whether the earlier submitted of two otherwise equal jobs never comes after the other. Equal
-        means the same request, tasks, bounds on nodes, predictions and expected wait. A queue full
-        of equal jobs is then sorted quickly. False is always correct.
+        Whether of two jobs with equal requests, predictions and expected waits the earlier
+        submitted one always goes first or ties. A queue full of equal jobs is then sorted quickly.
+        False is always correct.
     """
 
     name: ClassVar[str] = ""
@@ -77,12 +87,12 @@ class Priority(ABC):
 
     def reset(self, system: System) -> None:
         """
-        Prepare for a system.
+        Prepare for a system, before a run starts.
 
         Raises
         ------
         ConfigError
-            If the order learns and has no history.
+            If the order needs a history of runtimes and has none.
         """
         if self.learns and self.history is None:
             raise ConfigError(
@@ -105,8 +115,8 @@ class Priority(ABC):
         """
         Return the smallest amounts of resources that each job can use, shape ``(n, R)``.
 
-        They are the request of its tasks, and its request per node on the fewest possible nodes.
-        For an exclusive job they are at least so many whole nodes.
+        They are the amounts of all tasks, plus the per-node amounts on as few nodes as possible. A
+        job that shares no node (``exclusive``) uses at least that many whole nodes.
         """
         store = jobs.store
         if store is not self._store or store.reordered != self._reordered:
@@ -124,28 +134,39 @@ class Priority(ABC):
         return taken
 
     def cores(self, jobs: JobTable) -> IntArray:
-        """Return the fewest cores that each job can use, shape ``(n,)``."""
+        """Return the smallest number of cores that each job can use, shape ``(n,)``."""
         return self.taken(jobs)[:, 0]
 
     def late(self, jobs: JobTable) -> BoolArray:
-        """Return the overdue jobs, which go before all others, shape ``(n,)``."""
+        """
+        Return whether each job is overdue and so goes before all others, shape ``(n,)``.
+
+        A job is overdue if it has waited longer than ``overdue`` times its backlog.
+        """
         if self.overdue is None or self.history is None:
             return np.zeros(len(jobs), dtype=np.bool_)
         return self.history.backlog.overdue(jobs.handle, self.overdue)
 
     @abstractmethod
     def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:
-        """Return sort keys, most significant first, each of shape ``(n,)``. Smaller goes first."""
+        """
+        Return the sort keys of the jobs, each of shape ``(n,)``. Smaller values go first.
+
+        The first key is the most significant. For example, ``(-jobs.nice, jobs.submit)``.
+        """
 
     def order(self, jobs: JobTable, now: int) -> IntArray:
-        """Return the positions of the jobs in this order."""
+        """
+        Return the positions of the jobs in this order: the first entry is the first job to
+        consider.
+        """
         keys = self.keys(jobs, now)
         if len(keys) == 1:
             return np.argsort(keys[0], kind="stable")
         return np.lexsort(keys[::-1])
 
     def rows(self, view: View) -> IntArray:
-        """Return the job store rows of the waiting jobs, sorted by this priority."""
+        """Return the waiting jobs in this order, as rows of the job store."""
         rows: IntArray = view.waiting.rows[self.order(view.waiting, view.now)]
         return rows
 
@@ -158,11 +179,11 @@ class FifoOrder(Priority):
     by_age = True
 
     def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:  # noqa: ARG002
-        """Return the submit times."""
+        """Return the submit times, seconds."""
         return (jobs.submit,)
 
     def order(self, jobs: JobTable, now: int) -> IntArray:  # noqa: ARG002
-        """Return table order."""
+        """Return ``0, 1, ..., n - 1``: tables are already in order of submission."""
         return np.arange(len(jobs), dtype=np.int64)
 
 
@@ -174,7 +195,7 @@ class SjfOrder(Priority):
     by_age = True
 
     def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:  # noqa: ARG002
-        """Return d."""
+        """Return the predicted runtimes, seconds."""
         return (jobs.ranking_estimate,)
 
 
@@ -186,7 +207,7 @@ class LjfOrder(Priority):
     by_age = True
 
     def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:  # noqa: ARG002
-        """Return -d."""
+        """Return the negative predicted runtimes, seconds."""
         return (-jobs.ranking_estimate,)
 
 
@@ -207,14 +228,20 @@ class WithDemand(Priority):
 
 
 class ExpectedWait(WithDemand):
-    """``E * q / ewt``, higher first (Remediani 2017, eq. 4.1)."""
+    """
+    Longest wait first, relative to the expected wait of the job's queue: ``E * q / ewt``.
+
+    ``q`` is the wait so far, ``ewt`` the expected wait of the queue in the system file, and ``E``
+    the largest ``ewt``, all in seconds (Remediani 2017, eq. 4.1). Ties: smaller predicted resource
+    use.
+    """
 
     name = "expected-wait"
     by_age = True
 
     def reset(self, system: System) -> None:
         """
-        Prepare for a system.
+        Prepare for a system, before a run starts.
 
         Raises
         ------
@@ -237,12 +264,12 @@ class ExpectedWait(WithDemand):
 
     def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:
         """
-        Return ``-E q / ewt`` and the demand.
+        Return the negative relative wait, and the predicted resource use for ties.
 
         Raises
         ------
         ConfigError
-            If a job names no queue and the system has no default.
+            If a job names no queue and the system has no default expected wait.
         """
         expected = jobs.expected_wait
         if len(expected) and expected.min() < 1:
@@ -256,13 +283,19 @@ class ExpectedWait(WithDemand):
 
 
 class Slowdown(WithDemand):
-    """``(q + d) / d``, higher first; ``q`` where ``d`` is 0 (Remediani 2017, eq. 4.3)."""
+    """
+    Highest slowdown so far first: ``(q + d) / d`` for wait so far ``q`` and predicted runtime
+    ``d``.
+
+    Both are in seconds. A job with ``d = 0`` has the value ``q`` (Remediani 2017, eq. 4.3). Ties:
+    smaller predicted resource use.
+    """
 
     name = "slowdown"
     by_age = True
 
     def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:
-        """Return the negative slowdown and the demand."""
+        """Return the negative slowdown, and the predicted resource use for ties."""
         waited = now - jobs.submit
         runtime = jobs.ranking_estimate
         slowdown = np.where(runtime > 0, (waited + runtime) / np.maximum(runtime, 1), waited)
@@ -274,22 +307,23 @@ class Wsept(Priority):
     Weighted shortest expected processing time (WSEPT) with ageing, highest first.
 
     The priority is the expected cost of one more second of waiting divided by the expected resource
-    use of the job (Smith 1956, Rothkopf 1966). Expectations are over the empirical runtime
-    distribution of ended jobs, see
-    :meth:`cpsched.dispatch.runtime_distribution.RuntimeHistory.delay_costs`.
+    use of the job (Smith 1956, Rothkopf 1966). Expectations are over the runtimes of similar ended
+    jobs, see :meth:`cpsched.dispatch.runtime_distribution.RuntimeHistory.delay_costs`.
 
     Parameters
     ----------
     aging
-        Ageing threshold, seconds. Beyond it a wait costs with its fourth power, see
+        Ageing threshold, seconds. The cost of a longer wait grows with its fourth power, see
         ``docs/background/list-plans.md``.
     width_exponent
         Exponent of the share of the system in the resource use. 1: a job uses its share times its
         runtime (Smith's rule). Lower values favour wide jobs, and 0 ignores the width.
     overdue
-        A job is overdue, and goes first, if it has waited this multiple of the time that the system
-        needs for the largest backlog since its submit, or for two thirds of the largest backlog of
-        four weeks. The widest overdue job comes first. none: never.
+        Multiple of the backlog beyond which a waiting job goes first, the widest job before others.
+        The backlog is the time that the system needs for all waiting and running jobs. The largest
+        one since the job's submit counts, or two thirds of the largest of four weeks if that is
+        more. For example 1.5: after a backlog of 10 h, a job goes first from a wait of 15 h on.
+        none: no job goes first.
     """
 
     name = "wsept"
@@ -311,10 +345,10 @@ class Wsept(Priority):
 
     def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:
         """
-        Return the negative cost ratio, or minus infinity for overdue jobs, and the negative width.
+        Return the negative priority, and for overdue jobs minus infinity and the negative width.
 
-        The widest overdue job is first: the system drains once for several, and the others start
-        on what it leaves.
+        The width is the largest share of the system's capacity that the job takes of any resource.
+        The widest overdue job is first: the nodes drain once for several overdue jobs.
         """
         share = (self.taken(jobs) / self._capacity).max(axis=1, initial=0.0)
         waited, facts = now - jobs.submit, self.history.facts(jobs)

@@ -166,14 +166,14 @@ def frozen(rows: IntArray) -> IntArray:
 
 def start_by(view: View, order: AnyArray, allocator: Allocator, *, stop: bool = False) -> Decision:
     """
-    Return the starts of waiting jobs that fit, tried in an order.
+    Return a decision that starts the waiting jobs that fit, tried one by one in an order.
 
     Parameters
     ----------
     order
-        Positions in ``view.waiting``, in the order of trial. Jobs left out wait.
+        Positions in ``view.waiting``, in the order of trial. Jobs that are not among them wait.
     allocator
-        Selects the nodes, see :func:`make_allocator`.
+        Allocator that chooses the nodes, see :func:`make_allocator`.
     stop
         Whether to stop at the first job that does not fit. Otherwise it is skipped.
     """

@@ -1,4 +1,6 @@
-"""The machine as one pool: what jobs take of it at least, and what is free over time."""
+"""
+Resources of the system summed over all nodes: smallest demand of jobs, free capacity over time.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,18 @@ if TYPE_CHECKING:
 
 def pooled_demand(view: View, jobs: JobTable, allocator: Allocator) -> IntArray:
     """
-    Return the least amounts that each job takes of the machine, shape ``(n, R)``.
+    Return the smallest amounts that each job takes of the whole system, shape ``(n, R)``.
 
-    All its units, its needs per node on the fewest nodes that can hold them, and whole nodes (the
-    smallest it may use) if it does not share nodes.
+    An amount is summed over the nodes of the job, for R resource types. It has all tasks and the
+    per-node request, on as few nodes as possible. A job that shares no node takes at least that
+    many whole nodes. For example, 8 tasks of 2 cores take 16 cores.
+
+    Parameters
+    ----------
+    jobs
+        The n jobs.
+    allocator
+        Any allocator that is prepared for the system.
     """
     demand = jobs.units[:, None] * jobs.request
     per_node, exclusive = jobs.per_node, jobs.exclusive
@@ -52,7 +62,11 @@ def _on_empty_nodes(view: View, shape: int, allocator: Allocator) -> tuple[int, 
 
 
 def given_back(view: View) -> IntArray:
-    """Return what each of the B running jobs releases when it ends, shape ``(B, R)``."""
+    """
+    Return the amounts that each running job releases at its end, shape ``(B, R)``.
+
+    An amount is summed over the nodes of the job, for B jobs and R resource types.
+    """
     running = view.running
     arena = running.arena
     back: IntArray = _core.given_back(
@@ -62,24 +76,31 @@ def given_back(view: View) -> IntArray:
 
 
 def free_now(view: View) -> IntArray:
-    """Return what all nodes have free, shape ``(R,)``; those that others overdraw have nothing."""
+    """
+    Return the free amounts of the whole system, shape ``(R,)`` for R resource types.
+
+    Nodes with a negative free amount (allocated beyond their capacity) count as 0.
+    """
     free: IntArray = np.maximum(view.free, 0).sum(axis=0)
     return free
 
 
 def free_over_time(view: View, back: IntArray, free: IntArray) -> tuple[IntArray, IntArray]:
     """
-    Return the free capacity over time as running jobs are expected to end.
+    Return the free amounts of the whole system over time, as running jobs are expected to end.
 
     Parameters
     ----------
-    back, free
-        What each running job releases, shape ``(B, R)``, and what is free now, shape ``(R,)``.
+    back
+        Amounts that each running job releases, as :func:`given_back` returns them, shape ``(B,
+        R)``.
+    free
+        Amounts that are free now, as :func:`free_now` returns them, shape ``(R,)``.
 
     Returns
     -------
     times, level
-        From second ``times[k]`` on ``level[k]`` is free; shapes ``(S,)`` and ``(S, R)``. The first
+        From second ``times[k]`` on ``level[k]`` is free, shapes ``(S,)`` and ``(S, R)``. The first
         time is now, and levels never decrease.
     """
     running = view.running

@@ -63,18 +63,18 @@ class Preemption(Wrapper):
     """
     Preemption of running jobs of low tiers for jobs of higher tiers, around another dispatcher.
 
-    The other dispatcher first sees only the waiting jobs of the highest tier. If none of them can
-    start, it sees those of the next tier as well. A job that does not fit gets nodes of running
-    jobs of lower tiers if these suffice: of as few jobs as possible, the lowest tier first, and the
-    youngest first within a tier. These jobs get a notice with the longest grace time of their
-    queues, and the resources of the waiting job are reserved until they leave. If the job fits
-    sooner, it starts, and jobs that have not left continue. Urgent jobs are above all tiers and
-    have no grace time.
+    The tier of a job is the ``priority_tier`` of its queue. The other dispatcher first sees only
+    the waiting jobs of the highest tier. If none of them can start, it sees those of the next tier
+    as well. A job that does not fit gets nodes of running jobs of lower tiers, if they suffice. As
+    few jobs as possible are preempted, the lowest tier first, and the youngest first within a tier.
+    These jobs get a notice with the longest grace time of their queues, and the resources of the
+    waiting job are reserved until they leave. If the waiting job fits sooner, it starts, and jobs
+    that have not left continue. Urgent jobs are above all tiers and have no grace time.
 
     Parameters
     ----------
     dispatcher
-        The wrapped dispatcher.
+        Specification of the wrapped dispatcher.
     """
 
     name = "preempt"
@@ -91,7 +91,7 @@ class Preemption(Wrapper):
         self._claims: dict[int, PreemptionClaim] = {}
 
     def reset(self, system: System, seed: int) -> None:
-        """Prepare for a system."""
+        """Clear all memory and prepare for a system, before a run starts."""
         super().reset(system, seed)
         if self._resets:
             self._placer.reset(system)
@@ -103,7 +103,11 @@ class Preemption(Wrapper):
         return QueueRules(system.queues)
 
     def decide(self, view: View) -> Decision:
-        """Carry out what is due, and ask the other dispatcher, the highest tier first."""
+        """
+        Return preemptions whose grace time is over, or the decision of the wrapped dispatcher.
+
+        The wrapped dispatcher sees the waiting jobs of the highest tier first.
+        """
         candidates = self._candidates(view)
         free, actions = self._keep_promises(view, candidates)
         if actions:
@@ -156,12 +160,18 @@ class Preemption(Wrapper):
         return self._woken(view, decision)
 
     def shown(self, view: View) -> View:
-        """Return the view without the room that is kept for jobs."""
+        """
+        Return the view that the wrapped dispatcher sees, without capacity reserved for preempting
+        jobs.
+        """
         free, _ = self._without_reserved(view, self._candidates(view))
         return _shown(view, np.ones(len(view.waiting), dtype=np.bool_), free)
 
     def reservations(self, view: View, decision: Decision) -> Sequence[Reservation]:
-        """Return what is kept for jobs, and what the other dispatcher reserves."""
+        """
+        Return the capacity reserved for preempting jobs, and reservations of the wrapped
+        dispatcher.
+        """
         own = [
             Reservation(handle, max(claim.second, view.now + 1), claim.nodes, claim.units)
             for handle, claim in self._claims.items()
@@ -315,7 +325,7 @@ class Preemption(Wrapper):
         return decision._replace(again_at=min(wakes)) if wakes else decision
 
     def state(self) -> Mapping[str, Any]:
-        """Return for whom room is being made."""
+        """Return the preempting jobs and the jobs that have to leave for them, for a checkpoint."""
         claims = {
             str(handle): {**claim._asdict(), "leaving": np.array(claim.leaving, dtype=np.int64)}
             for handle, claim in self._claims.items()
@@ -323,7 +333,7 @@ class Preemption(Wrapper):
         return {**super().state(), "claims": claims}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore what :meth:`state` returned."""
+        """Restore the memory that :meth:`state` returned for a checkpoint."""
         super().restore(state)
         # Files keep no empty mapping.
         self._claims = {

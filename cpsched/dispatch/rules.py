@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 class Fifo(LearningDispatcher):
     """
-    First come, first served (FCFS): stops at the first job that does not fit.
+    First come, first served (FCFS): starts jobs in queue order up to the first that does not fit.
 
     Parameters
     ----------
     allocator
-        Name of the allocator.
+        Name of the allocator, which chooses the nodes.
     """
 
     name = "fifo"
@@ -46,24 +46,26 @@ class Fifo(LearningDispatcher):
         super().__init__(self.order(), allocator=allocator)
 
     def native(self, store: JobStore, num_jobs: int) -> NativeRule | None:  # noqa: ARG002
-        """Return the rule that starts from the head of the queue on."""
+        """
+        Return compiled code for the decisions, or None for an allocator that depends on other jobs.
+        """
         if type(self) is not Fifo or self.allocator.looks_at_jobs:
             return None
         return NativeRule(_core.FifoDispatcher(*places_of(self.allocator)))
 
     def choose(self, view: View) -> Decision:
-        """Start from the head of the queue on."""
+        """Return the starts of the first waiting jobs, up to the first job that does not fit."""
         return start_in_order(view, self.queues[0].rows(view), self.allocator, stop=True)
 
 
 class Sjf(Fifo):
     """
-    Shortest predicted job first: stops at the first job that does not fit.
+    Shortest predicted runtime first: starts jobs in this order up to the first that does not fit.
 
     Parameters
     ----------
     allocator
-        Name of the allocator.
+        Name of the allocator, which chooses the nodes.
     """
 
     name = "sjf"
@@ -76,12 +78,12 @@ class Sjf(Fifo):
 
 class Ljf(Fifo):
     """
-    Longest predicted job first: stops at the first job that does not fit.
+    Longest predicted runtime first: starts jobs in this order up to the first that does not fit.
 
     Parameters
     ----------
     allocator
-        Name of the allocator.
+        Name of the allocator, which chooses the nodes.
     """
 
     name = "ljf"
@@ -92,16 +94,16 @@ class Ljf(Fifo):
 
 class Greedy(LearningDispatcher):
     """
-    List scheduling without reservations: in priority order, start every job that fits.
+    List scheduling without reservations: every job that fits starts, in priority order.
 
-    Remediani 2017, Algorithm 1; with ``order=slowdown`` it is the SDPRB of that thesis.
+    Remediani 2017, Algorithm 1. With ``order=slowdown`` it is the SDPRB of that thesis.
 
     Parameters
     ----------
     order
-        Name of the order.
+        Name of the queue order.
     allocator
-        Name of the allocator.
+        Name of the allocator, which chooses the nodes.
     """
 
     name = "greedy"
@@ -114,7 +116,12 @@ class Greedy(LearningDispatcher):
         super().__init__(self.priority, allocator=allocator)
 
     def native(self, store: JobStore, num_jobs: int) -> NativeRule | None:  # noqa: ARG002
-        """Return the rule by expected wait or by slowdown; other orders have none."""
+        """
+        Return compiled code for the decisions, or None for orders without it.
+
+        The orders ``expected-wait`` (if the system has a default expected wait) and ``slowdown``
+        have it.
+        """
         priority, largest_wait = self.priority, 0
         if type(self) is not Greedy or self.allocator.looks_at_jobs:
             return None
@@ -126,7 +133,7 @@ class Greedy(LearningDispatcher):
         return GreedyRule(self.allocator, priority, largest_wait, num_jobs)
 
     def choose(self, view: View) -> Decision:
-        """Start what fits; only jobs that fit on their own are worth ranking."""
+        """Return the starts of all jobs that fit, in priority order."""
         rows = candidates(view, self.priority, self.allocator)
         if not len(rows):
             return NOTHING

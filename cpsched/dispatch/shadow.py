@@ -135,12 +135,11 @@ class Shadow:
 
 class ReservationView:
     """
-    View for reservations of native passes, with runtime estimates and expected ends.
+    Maker of the view for reservations, with other runtimes and expected ends.
 
-    ``predicted``: the view itself. ``upper``: waiting jobs take their upper estimate, and running
-    jobs end by it. If it has passed, or the job is being cleaned up, its expected end applies.
-    ``requested``: the same with requested times, or with predictions where these are longer. The
-    order of jobs always follows the view itself.
+    ``predicted``: the view itself. ``upper``: runtimes are the upper bounds of the predictions.
+    ``requested``: they are requested times, or predictions if these are longer. Running jobs end by
+    the same runtimes, if these have not passed. The order of jobs always follows the view itself.
 
     Parameters
     ----------
@@ -150,7 +149,7 @@ class ReservationView:
     Raises
     ------
     ConfigError
-        If it is none of them.
+        If it is another word.
     """
 
     def __init__(self, by: str) -> None:
@@ -161,7 +160,7 @@ class ReservationView:
         self._shadow = Shadow()
 
     def view(self, view: View) -> View:
-        """Return the view for a decision's reservations."""
+        """Return the view that reservations are based on."""
         if self.by_estimate:
             return view
         running = view.running
@@ -176,7 +175,7 @@ class ReservationView:
         )
 
     def durations(self, jobs: JobTable) -> IntArray:
-        """Return how long reservations take jobs to run."""
+        """Return the runtimes of jobs that reservations are based on, seconds."""
         durations = jobs.column(self._column)
         if self._column == c.REQUESTED_TIME:
             durations = np.maximum(durations, jobs.runtime_estimate)

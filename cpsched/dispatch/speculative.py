@@ -34,19 +34,19 @@ class Speculative(Wrapper):
     Short trial runs of long restartable jobs, around another dispatcher.
 
     The other dispatcher sees such a job with a requested time of ``seconds``. If the job has not
-    ended by then, it is requeued at its place and keeps its own requested time.
+    ended by then, it returns to its place in the queue with its own requested time.
 
     Parameters
     ----------
     dispatcher
-        The wrapped dispatcher.
+        Specification of the wrapped dispatcher.
     seconds
         Length of a trial run, seconds.
     least
-        Requested time in seconds from which on a job is tried. Shorter jobs start normally.
+        Requested time in seconds from which on a job gets a trial run. Shorter jobs start normally.
     share
-        Largest share of the system of a tried job. For example 0.15: wider jobs are not tried,
-        because nodes would have to be freed for them twice.
+        Largest share of the system that a job with a trial run uses. For example 0.15: wider jobs
+        have no trial run, because nodes would have to be freed for them twice.
     """
 
     name = "speculative"
@@ -75,14 +75,16 @@ class Speculative(Wrapper):
         self._tries: dict[int, int] = {}
 
     def reset(self, system: System, seed: int) -> None:
-        """Prepare for a system."""
+        """Clear all memory and prepare for a system, before a run starts."""
         super().reset(system, seed)
         self._sizes.reset(system)
         self._max_taken = self._share * system.total
         self._tries = {}
 
     def decide(self, view: View) -> Decision:
-        """Queue the tries again that are over, or ask the other dispatcher."""
+        """
+        Return the requeues of trial runs that are over, or the decision of the wrapped dispatcher.
+        """
         self._tries = {
             handle: self._tries[handle]
             for handle in view.running.handle.tolist()
@@ -109,7 +111,10 @@ class Speculative(Wrapper):
         )
 
     def shown(self, view: View) -> View:
-        """Return the view in which tries are all that jobs ask for."""
+        """
+        Return the view that the wrapped dispatcher sees: jobs to be tried have short requested
+        times.
+        """
         return self._with_tries(view, self._to_try(view))
 
     def _with_tries(self, view: View, to_try: BoolArray) -> View:
@@ -142,11 +147,13 @@ class Speculative(Wrapper):
         return chosen
 
     def state(self) -> Mapping[str, Any]:
-        """Return the tries that run."""
+        """
+        Return the running trial runs and the state of the wrapped dispatcher, for a checkpoint.
+        """
         tries = np.array(sorted(self._tries.items()), dtype=np.int64).reshape(-1, 2)
         return {**super().state(), "tries": tries}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore what :meth:`state` returned."""
+        """Restore the memory that :meth:`state` returned for a checkpoint."""
         super().restore(state)
         self._tries = {int(handle): int(second) for handle, second in state["tries"].tolist()}

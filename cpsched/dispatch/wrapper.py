@@ -63,7 +63,7 @@ class Wrapper(Dispatcher):
         return {"inner": dict(self.inner.state())}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore what :meth:`state` returned."""
+        """Restore the memory that :meth:`state` returned for a checkpoint."""
         self.inner.restore(state.get("inner", {}))
 
     def ranking(self, view: View) -> IntArray | None:

@@ -61,11 +61,11 @@ _VERBS: Mapping[type, str] = {
 
 class Cluster:
     """
-    A system with its jobs, a dispatcher and a predictor, without a clock.
+    A system with its jobs, a dispatcher and a predictor, driven by your own program.
 
-    Jobs are identified by the handle that :meth:`submit` returns. Every call has the present
-    second, which never decreases. Nothing starts by itself: :meth:`decide` returns the decision,
-    and :meth:`start` reports the starts that took place.
+    Time passes only by the argument ``now`` of the calls: seconds, which never decrease. Jobs are
+    identified by the handle that :meth:`submit` returns. No job starts by itself: :meth:`decide`
+    returns the decision, and :meth:`start` reports the starts that took place.
 
     Parameters
     ----------
@@ -74,18 +74,18 @@ class Cluster:
     dispatcher, predictor
         Specifications like ``easy:backfill=sjf``, or objects.
     correction
-        The expected end of a running job after its predicted end, see
-        :class:`~cpsched.engine.predicting.Correction`.
+        The expected end of a running job after its predicted end: ``requested`` (at its requested
+        time) or ``double`` (after twice the time expected so far).
     any_queue
         Whether jobs may be in queues that the system does not have. These have no rules, and the
         system's default expected wait.
     seed
         Seed from which dispatcher and predictor each get their own.
     epoch
-        Unix time of second 0, if known. A trained predictor counts hours from it.
+        Unix time of second 0, if known. A trained predictor derives the hour of the day from it.
     name_of
-        Returns the name of a job in messages by its handle. By default the id given to
-        :meth:`submit`.
+        Function that returns the name of a job in messages, by its handle. By default the id given
+        to :meth:`submit`.
     may_change
         Whether decisions may change running jobs: resize, suspend, requeue or kill them.
 
@@ -97,7 +97,7 @@ class Cluster:
     Attributes
     ----------
     machine
-        Queue, running jobs and free capacity; read-only.
+        Queue, running jobs and free capacity. Read-only.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class Cluster:
 
     @property
     def now(self) -> int:
-        """The second of the last call."""
+        """The second of the last call of any method."""
         return self._core.now
 
     # --- what happens ----------------------------------------------------------------------------
@@ -155,34 +155,38 @@ class Cluster:
         submitted: int | None = None,
     ) -> int:
         """
-        Put a job at the end of the queue.
+        Put a job at the end of the queue, and return its handle.
 
         Parameters
         ----------
+        request
+            The request of the job.
+        now
+            The present second.
         job_id
-            Its name in messages.
+            Name of the job in messages.
         predicted
-            The caller's prediction, in the order of :class:`~cpsched.model.prediction.Prediction`:
-            three runtimes in seconds, then, if known, its quantiles and its probabilities to end
-            within each horizon. The predictor is not called.
+            Your own prediction, in the order of :class:`~cpsched.model.prediction.Prediction`:
+            three runtimes in seconds, then, if known, quantiles and the probabilities to end within
+            1, 10 and 60 minutes. The predictor is not called for this job.
         held
-            Whether it may not start before :meth:`release`.
+            Whether the job may not start before :meth:`release`.
         submitted
-            The second since which it waits, if earlier than now. It still comes to the end of the
-            queue.
+            The second since which the job waits, if earlier than now. The job still comes to the
+            end of the queue.
 
         Returns
         -------
         int
-            Its handle. Handles count up from 0.
+            Handle of the job. Handles count up from 0.
 
         Raises
         ------
         InfeasibleRequestError
-            If it can never run on this system. Nothing is changed.
+            If the job can never run on this system. Nothing is changed.
         ConfigError
-            If its queue is not one of the system's, the prediction is invalid, or time goes back.
-            Nothing is changed.
+            If the queue is not one of the system's, the prediction is invalid, or ``now`` is before
+            that of an earlier call. Nothing is changed.
         """
         self._tick(now)
         answers = None if predicted is None else checked_prediction(predicted)
@@ -209,16 +213,18 @@ class Cluster:
         predicted: bool = False,
     ) -> None:
         """
-        Put jobs that are already in the store, ``[first, end)``, at the end of the queue.
+        Put jobs ``[first, end)``, which are already in the job store, at the end of the queue.
+
+        For programs that fill the store themselves. Others call :meth:`submit`.
 
         Parameters
         ----------
         held
-            The jobs that may not start before :meth:`release`.
+            Handles of the jobs that may not start before :meth:`release`.
         classes
-            The nodes of each new class of jobs, shape ``(C, N)``.
+            Eligible nodes of each class of jobs, shape ``(C, N)``, if there are new classes.
         predicted
-            Whether their predictions are in the store too.
+            Whether the predictions of the jobs are in the store too.
         """
         self._tick(now)
         machine = self.machine
@@ -235,12 +241,14 @@ class Cluster:
         self._core.has_news = True
 
     def predict(self, first: int, end: int, now: int) -> None:
-        """Predict the runtimes of the newly arrived jobs ``[first, end)`` of the store."""
+        """
+        Predict the runtimes of jobs ``[first, end)``, and write the predictions into the job store.
+        """
         predict(self.predictor, self.machine.store, self.jobs(first, end), now)
 
     def release(self, handle: int, now: int) -> None:
         """
-        Put a held job into the queue, at its place.
+        Put a held job into the queue, at the place of its submission.
 
         Raises
         ------
@@ -254,7 +262,7 @@ class Cluster:
 
     def start(self, starts: Sequence[Start], now: int) -> None:
         """
-        Report that waiting jobs have started, as :meth:`decide` returned or elsewhere.
+        Report that waiting jobs have started, as :meth:`decide` returned or by another decision.
 
         Raises
         ------
@@ -279,7 +287,7 @@ class Cluster:
 
     def failed(self, handle: int, now: int) -> None:
         """
-        Report a failed start. The job waits again, with one more attempt.
+        Report that the start of a job failed. The job waits again, and its ``attempts`` grow by 1.
 
         Raises
         ------
@@ -302,8 +310,8 @@ class Cluster:
         Raises
         ------
         DispatchError
-            If the job is not running, or the allocation is not allowed or not free. Then nothing
-            has changed.
+            If the job is not running, or the allocation violates its request or is not free. Then
+            nothing has changed.
         """
         self._expect(handle, now, "resized")
         ran = self.ran(handle, now)
@@ -313,7 +321,9 @@ class Cluster:
 
     def request_resize(self, handle: int, units: int, now: int) -> None:
         """
-        Report that a running evolving job requests a number of tasks, which may be denied.
+        Report that a running evolving job requests another number of tasks.
+
+        The dispatcher may grant the request by a ``Resize``, or ignore it.
 
         Raises
         ------
@@ -335,14 +345,18 @@ class Cluster:
         self._core.has_news = True
 
     def ran(self, handle: int, now: int) -> int:
-        """Return the runtime so far of a running job, seconds at its preferred number of tasks."""
+        """
+        Return the runtime of a running job so far, in seconds at its preferred number of tasks.
+
+        For example, with linear speedup 100 s on twice as many tasks count as 200 s.
+        """
         return self._core.ran(handle, now)
 
     def requeue(self, handle: int, now: int) -> None:
         """
-        Report that a running job was taken off its nodes before its end, and waits again.
+        Report that a running job left its nodes before its end and waits again.
 
-        Its runtime is then known to be longer than it has run.
+        Its runtime so far becomes a lower bound of its runtime for later estimates.
 
         Raises
         ------
@@ -365,9 +379,9 @@ class Cluster:
         Parameters
         ----------
         status
-            Its status at the end, see :class:`~cpsched.util.types.Status`.
+            Status of the job at its end, see :class:`~cpsched.util.types.Status`.
         killed
-            Whether it was ended at its requested time.
+            Whether the job was killed at its requested time.
 
         Raises
         ------
@@ -383,18 +397,21 @@ class Cluster:
             self.observe(handle, runtime, status, killed, now)
 
     def observe(self, handle: int, runtime: int, status: int, killed: bool, now: int) -> None:
-        """Pass the outcome of an ended job to the predictor."""
+        """
+        Pass the runtime (seconds) and status of an ended job to the predictor. :meth:`end` calls
+        it.
+        """
         outcome = Outcome(np.array([runtime]), np.array([status]), np.array([killed]))
         self.predictor.observe(self.jobs(handle), outcome, now)
 
     def cancel(self, handle: int, now: int) -> None:
         """
-        Remove a waiting or held job.
+        Report that a waiting or held job has left the queue for good.
 
         Raises
         ------
         DispatchError
-            If it is neither waiting nor held.
+            If the job is neither waiting nor held.
         """
         self._tick(now)
         waited = self.machine.is_in(handle, c.WAITING)
@@ -409,11 +426,11 @@ class Cluster:
 
     def plan_outages(self, outages: Outages) -> None:
         """
-        Set the planned outages of nodes; this replaces earlier ones.
+        Set the planned outages of nodes, in place of earlier ones.
 
-        An outage is considered from the second when it is known until it begins: a node is not
-        eligible for a waiting job that would run into the outage by its requested time. Nodes that
-        are down are set by :meth:`set_down`. Outages are not part of :meth:`state`.
+        From the second when an outage is known until it begins, jobs that would run into it by
+        their requested time do not start on its nodes. Nodes that are down are set by
+        :meth:`set_down`. Outages are not part of :meth:`state`.
         """
         self._maintenance.outages = outages
         self._core.has_news = True
@@ -422,8 +439,15 @@ class Cluster:
         """
         Set the nodes that are down. All others are up.
 
-        Nothing starts on a node that is down. Jobs running there continue until their end is
+        No job starts on a node that is down. Jobs running there continue until their end is
         reported.
+
+        Parameters
+        ----------
+        nodes
+            Indices of the nodes.
+        now
+            The present second. None: that of the last call.
 
         Raises
         ------
@@ -436,35 +460,43 @@ class Cluster:
 
     @property
     def learns(self) -> tuple[bool, bool, bool]:
-        """Whether the predictor is called at submits, starts and ends."""
+        """Whether the predictor is called at submits, at starts and at ends: three booleans."""
         return self._predicts, self._sees_starts, self._learns
 
     # --- what follows ----------------------------------------------------------------------------
 
     @property
     def next_wake(self) -> int | None:
-        """The next second at which the dispatcher is called without any event."""
+        """
+        The next second at which the dispatcher asked to be called without any event. None: never.
+        """
         return self._core.next_wake
 
     @property
     def awaits_switches(self) -> bool:
-        """Whether the switch limit of a job is going to expire."""
+        """
+        Whether any waiting job has a limit of switches that expires (Slurm's
+        ``--switches=N@time``).
+        """
         return self._core.awaits_switches
 
     def is_due(self, now: int) -> bool:
-        """Return whether the dispatcher should be called: after an event, or at its request."""
+        """
+        Return whether :meth:`decide` should be called now: after an event, or at a requested
+        second.
+        """
         return self._core.is_due(now)
 
     def view(self, now: int) -> View:
-        """Return the present view of the dispatcher, valid until the next event."""
+        """Return the state of the system as the dispatcher sees it, valid until the next event."""
         return self.machine.view(now)
 
     def prepare(self, now: int) -> View | None:
         """
-        Return the view for a decision now, or None if there is nothing to decide.
+        Return the view for a decision now, or None if no job waits.
 
-        All events up to now count as reported. Running jobs past their expected end get a later
-        one.
+        A dispatcher with ``acts_when_idle`` always gets a view. Running jobs past their expected
+        end get a later one.
         """
         self._tick(now)
         self._core.is_due(now)
@@ -477,16 +509,15 @@ class Cluster:
 
     def decide(self, now: int) -> Decision:
         """
-        Return the dispatcher's decision.
+        Return the dispatcher's decision, without carrying it out.
 
-        It is not carried out. Report to :meth:`start` the starts that took place, to :meth:`failed`
-        those that did not, and to :meth:`requeue` the jobs that wait again. The requested time of
-        the next call is stored.
+        Report to :meth:`start` the starts that took place, to :meth:`failed` those that failed, and
+        to :meth:`requeue` the jobs that wait again. :meth:`is_due` takes account of ``again_at``.
 
         Raises
         ------
         DispatchError
-            If the decision is not possible here, or its next call is in the past.
+            If an action is not possible here, or ``again_at`` is in the past.
         """
         view = self.prepare(now) or self.view(now)
         decision = self.dispatcher.decide(view)
@@ -495,12 +526,12 @@ class Cluster:
 
     def accept(self, decision: Decision, now: int) -> None:
         """
-        Check a decision of the dispatcher, and store the requested time of its next call.
+        Check a decision and note its ``again_at``, the second of the next call without an event.
 
         Raises
         ------
         DispatchError
-            As :meth:`decide`.
+            If an action is not possible here, or ``again_at`` is in the past.
         """
         check_decision(self.dispatcher, decision)
         for action in decision.actions:
@@ -549,7 +580,7 @@ class Cluster:
         self._core.add_wake(second)
 
     def node_names(self, allocation: Allocation) -> list[str]:
-        """Return the node name of each task."""
+        """Return the node name of each task of an allocation, such as ``["n1", "n1", "n2"]``."""
         names = self.system.node_names
         return [
             names[node]
@@ -561,10 +592,10 @@ class Cluster:
 
     def state(self) -> dict[str, Any]:
         """
-        Return the state from which an equally made cluster can continue.
+        Return the state from which a cluster made with the same arguments can continue.
 
-        It has arrays, numbers, strings and nested mappings. Jobs from :meth:`submit` are part of
-        it. The caller must enter those from :meth:`admit` again.
+        It has arrays, numbers, strings and nested mappings. It contains the jobs of :meth:`submit`.
+        The caller must enter those of :meth:`admit` again.
         """
         entered = {"jobs": self._encoder.state(), "ids": list(self._ids)} if self._ids else {}
         return {
@@ -582,9 +613,10 @@ class Cluster:
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """
-        Restore the result of :meth:`state` in an equally made cluster.
+        Restore the result of :meth:`state`, in a cluster made with the same arguments.
 
-        The state is trusted. A file that stores it must detect changes itself.
+        The state is not checked for changes. A program that stores it in a file must check the
+        file.
 
         Raises
         ------
@@ -627,7 +659,7 @@ class Cluster:
         raise DispatchError(f"job {self.machine.name(handle)} is {what}, but it is not {wanted}")
 
     def jobs(self, first: int, end: int | None = None) -> JobTable:
-        """Return the table of a job, or of jobs ``[first, end)``."""
+        """Return the table of one job, or of the jobs with handles in ``[first, end)``."""
         rows = np.arange(first, first + 1 if end is None else end, dtype=np.int64)
         return JobTable(self.machine.store, immutable(rows))
 

@@ -48,37 +48,41 @@ _MAY_BE_OPEN = ("switch_wait", "units_min", "units_max")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """
-    Request of one job at submit.
+    Request of one job: requested time, tasks, resources and conditions on its nodes.
+
+    For example ``Request(3600, units=2, resources={"core": 4})``: an hour for two tasks of 4 cores.
 
     Attributes
     ----------
     requested_time
-        The user's limit, seconds.
+        The user's time limit, seconds.
     units, resources
-        Number of identical tasks, and the request of one task by resource type. Missing types are
-        not needed.
+        Number of identical tasks, and the request of one task by resource type. ``mem`` is in KB,
+        other types are counts. Missing types are not needed.
     per_node
-        Additional request on every node that the job uses.
+        Additional request on every node that the job uses, by resource type.
     per_node_max
-        Largest useful amount on a node by resource type, if above ``per_node``: a range. Missing
-        types have none.
+        Largest useful amount on a node by resource type, if above ``per_node``. For example 1 to 4
+        GPUs per node: ``per_node={"gpu": 1}``, ``per_node_max={"gpu": 4}``.
     nodes_min, nodes_max
         Bounds on the number of its nodes.
     split
-        ``any`` or ``even``: equal numbers of tasks on its nodes.
+        ``any`` numbers of tasks on its nodes, or ``even``: the same number on each.
     contiguous, exclusive
         Whether it needs consecutive nodes, and nodes without other jobs.
     segment
-        Nodes in each of its segments. Each segment is inside one group of the topology's lowest
-        level, and the number of its nodes is a multiple of this. 0: none.
-    max_switches, switch_wait
-        Largest number of groups of the lowest level, 0 for any. And the seconds for which this
-        applies from when the job may first start, None for as long as it waits.
+        Nodes in each of its segments (Slurm's ``--segment``). Each segment is inside one group of
+        the topology's lowest level, and the number of its nodes is a multiple of this. 0: none.
+    max_switches
+        Largest number of groups of the topology's lowest level, such as switches. 0: any number.
+    switch_wait
+        Seconds for which ``max_switches`` applies, from when the job may first start. None: as long
+        as it waits.
     restartable
         Whether it may be requeued and started again.
     job_type, units_min, units_max
-        ``rigid``, ``moldable``, ``malleable`` or ``evolving``, and the bounds of its tasks. None
-        for ``units``, to which ``requested_time`` refers.
+        ``rigid``, ``moldable``, ``malleable`` or ``evolving``, and the bounds of its tasks. None:
+        ``units``. ``requested_time`` refers to ``units`` tasks.
     serial, resize_cost
         Serial share of its work in millionths, and the seconds without progress after each change
         of size.

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Correction(StrEnum):
-    """Rule for the expected end of a running job after its predicted end."""
+    """Rule for the expected end of a running job that has run longer than predicted."""
 
     REQUESTED = "requested"
     """At its requested time."""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class JobState(StrEnum):
-    """The state of a job after all events of an instant."""
+    """State of a job after all events of a second, such as waiting or running."""
 
     STARTS = "starts"
     """It starts in this second."""
@@ -30,14 +30,14 @@ class JobState(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeUnits:
     """
-    Some nodes, and the units on each of them.
+    Some nodes, and the number of tasks on each of them.
 
     Attributes
     ----------
     nodes
         Node list like ``n[1-16]``.
     units
-        Units on each of them.
+        Number of tasks on each of these nodes.
     """
 
     nodes: str
@@ -47,20 +47,20 @@ class NodeUnits:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demand:
     """
-    One resource kind, seen by one job.
+    Demand of one job for one resource type, and the capacity for it.
 
     Attributes
     ----------
     demand
-        What the job takes in total; needs per node are counted for the fewest nodes it may use.
+        Total amount that the job takes. The per-node request counts for the fewest possible nodes.
     free
-        What is free on all nodes.
+        Free amount on all nodes.
     eligible
-        What is free on the nodes that it may use.
+        Free amount on the nodes that the job may use.
     capacity
-        What the whole machine holds.
+        Capacity of the whole system.
     units
-        For how many of its units this resource alone would suffice, node by node; at most all.
+        Number of tasks of the job that would fit if only this resource type mattered, at most all.
     """
 
     resource: str
@@ -74,20 +74,20 @@ class Demand:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FreeCapacity:
     """
-    How much of a job fits on the free nodes.
+    Number of tasks of a job that fit on the free nodes, and what prevents more.
 
     Attributes
     ----------
     fits
-        Whether it could start if it were alone.
+        Whether the job could start if no other job waited.
     units
-        For how many of its units there is room; at most all.
+        Number of its tasks that fit, at most all.
     short
-        For how many there is no room.
+        Number of its tasks that do not fit.
     places
-        The nodes and how many units each has room for, most first.
+        Nodes with the number of tasks that fit on each, largest first.
     obstacle
-        What is in the way if it does not fit; '' if it does.
+        What prevents the start, in words. '' if the job fits.
     """
 
     fits: bool
@@ -101,14 +101,14 @@ class FreeCapacity:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherJob:
     """
-    A job that is part of the reason why this one does not start.
+    Another job that is part of the reason why a job does not start.
 
     Attributes
     ----------
     rank
         Its place in the dispatcher's order, from 1.
     start, end
-        When it started, starts or is planned to start, and is expected to end, seconds.
+        Its start or planned start, and its expected end, seconds.
     nodes
         Its nodes, if known.
     """
@@ -124,19 +124,19 @@ class OtherJob:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRequest:
     """
-    What is known about the job at submit.
+    Request of a job, as known at submit.
 
     Attributes
     ----------
     units, request, per_node
-        Number of units, what each unit needs, and what is needed on each node in addition.
+        Number of tasks, amounts that each task needs, and additional amounts on each node.
     nodes_min, nodes_max
-        Bounds on the number of its nodes; None: no upper bound.
+        Bounds on the number of its nodes. None: no upper bound.
     rules
-        ``even``, ``contiguous``, ``exclusive`` where they hold; segments and limit of switches in
+        ``even``, ``contiguous``, ``exclusive`` if they apply. Segments and limit of switches in
         words.
     predicted
-        Runtime used in the plan, seconds; None for a job that never entered the queue.
+        Predicted runtime in the plan, seconds. None for a job that never entered the queue.
     """
 
     job_id: str
@@ -156,36 +156,36 @@ class JobRequest:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitCause:
     """
-    Why a waiting job does not start.
+    Reason why a waiting job does not start, with the jobs and times involved.
 
     Attributes
     ----------
     reason
-        The reason that decides.
+        The decisive reason.
     room
-        What is free before any job starts in this decision.
+        Free capacity for the job before any job starts in this decision.
     before
         Jobs before it in the order that start now.
     ahead
         The job that its start would delay, that it must not overtake, or behind which the
-        dispatcher does not consider it; None if there is none.
+        dispatcher does not consider it. None if there is none.
     waits_for
-        Running jobs, including those that start now, whose ends make room for it if no other job
-        starts; by expected end.
+        Running jobs, including those that start now, whose ends free enough for it if no other job
+        starts, in order of expected end.
     could_start
-        When these have ended, seconds; None if it fits already.
+        The second when these jobs have ended. None if it fits already.
     would_end
-        Its expected end if it were started now.
+        Its expected end if it were started now, seconds.
     planned, planned_nodes
-        When and where the dispatcher plans to start it, if it plans.
+        The second and the nodes of its planned start, if the dispatcher plans.
     open_ended
-        Whether the start that is planned, of this job or of ``ahead``, follows from the end of a
-        job without a known time limit.
+        Whether the planned start of this job, or of ``ahead``, follows from the end of a job
+        without a known time limit.
     asked_again
-        When the dispatcher asks to be called next even if nothing happens; None: never.
+        The second at which the dispatcher is called next even if nothing happens. None: never.
     note
-        What else the dispatcher says about it: the limit that holds it, why it can never start, or
-        the depth, window or interval for which it is not considered.
+        Further information of the dispatcher: the limit that stops the job, why it can never start,
+        or the depth, window or interval that excludes it.
     """
 
     reason: WaitReason
@@ -205,37 +205,38 @@ class WaitCause:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
     """
-    The state of a job at a second, and why.
+    State of a job at a second, and the reason for it.
 
     Attributes
     ----------
     time
-        The second asked about.
+        The second in question.
     decided
-        When the dispatcher was last called by then; None: never.
+        The second of the last decision by then. None: there was none.
     next_decision
-        When it is called next at the earliest, if it has not seen the job yet.
+        The earliest second of the next decision, if no decision has considered the job yet.
     summary
         The answer in one sentence.
     rank, queue_length
-        Place of the job in the dispatcher's order (from 1; None where it has none), and how many
-        jobs waited at the decision.
+        Place of the job in the dispatcher's order (from 1, None without an order), and number of
+        jobs that waited at the decision.
     num_running
-        Jobs that ran at the decision, before it started any.
+        Number of jobs that ran at the decision, before it started any.
     start, end
-        When it started or starts, and ended or is expected to end, seconds.
+        Its start, and its end or expected end, seconds.
     places
-        Where it runs.
+        The nodes on which it runs, with its tasks on each.
     reason
         Why a job is held or rejected, starts, or could never start.
     waiting
         Why a waiting job does not start.
     overtaken
-        How many jobs submitted after it have started, for a job that waits or is held.
+        Number of jobs submitted after it that have started, for a job that waits or is held.
     epoch
         Unix time of second 0, or None.
     same_id
-        How many jobs of the log have this id; the explanation is of the last one submitted by then.
+        Number of jobs of the log with this id. The explanation is of the last one submitted by
+        then.
     """
 
     dispatcher: str
@@ -260,5 +261,9 @@ class Explanation:
     stats: dict[str, float] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain JSON types; keys stay as they are under this schema."""
+        """
+        Return the explanation as plain JSON types.
+
+        The keys stay the same under one ``schema``.
+        """
         return {"schema": "cpsched.explain/1", **asdict(self)}

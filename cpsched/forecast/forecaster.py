@@ -64,22 +64,22 @@ class _Scenarios(NamedTuple):
 
 class Forecaster:
     """
-    Forecasts when waiting jobs will start under the dispatcher in use.
+    Forecasts of the starts of waiting jobs, by simulating many possible futures (scenarios).
 
-    Runtimes are drawn for every job from those of similar jobs and, if the predictor gives one,
-    from its distribution (:mod:`cpsched.dispatch.runtime_distribution`). Past days are repeated
-    (:class:`~cpsched.forecast.forecaster.PastDays`). Known outages take place.
+    In each scenario, the runtime of every job is sampled from similar ended jobs and, if the
+    predictor gives one, from its distribution (:mod:`cpsched.dispatch.runtime_distribution`). New
+    jobs arrive as on past days. Known outages take place.
 
     Parameters
     ----------
     scenarios
-        How many scenarios are simulated.
+        Number of simulated scenarios.
     horizon
-        Their longest length, seconds.
+        Longest length of a scenario, seconds.
     days
-        How many past days may be repeated; 0: no new jobs arrive.
+        Number of past days whose arrivals may be repeated. 0: no new jobs arrive.
     seed
-        Of everything random.
+        Seed of all random choices.
     """
 
     def __init__(
@@ -96,17 +96,21 @@ class Forecaster:
 
     @property
     def knows_runtimes(self) -> bool:
-        """Whether a job had ended by the last forecast: otherwise all use their requested times."""
+        """
+        Whether any job had ended by the last forecast. If not, all runtimes are requested times.
+        """
         return bool(self._learnt)
 
     def forecast(self, present: Present, handles: IntArray) -> StartForecast:
         """
-        Return when jobs that wait, or are held, may start.
+        Return the starts of some waiting or held jobs in every scenario.
 
         Parameters
         ----------
+        present
+            State of the system at the second of the forecast.
         handles
-            Of the jobs, shape ``(n,)``.
+            Handles of the n jobs, shape ``(n,)``.
         """
         return self._starts(self._scenarios(present, handles), handles)
 
@@ -114,28 +118,27 @@ class Forecaster:
         self, present: Present, variants: list[Present], handle: int, *, least: float
     ) -> tuple[StartForecast, IntArray, list[IntArray]]:
         """
-        Return the forecast of one job, and how much earlier it starts in variants.
+        Return the forecast of one job, and how much earlier it starts with other requests.
 
-        All use the same scenarios, so a difference is due to the change alone. A variant is
-        simulated until the job has started in it, or starts in the present: later it is not
-        earlier. One in which too few scenarios can still be earlier is given up.
+        All requests (variants) are simulated in the same S scenarios, so a difference is due to the
+        request alone. A variant is given up if too few scenarios can still be earlier.
 
         Parameters
         ----------
         variants
-            Presents with another request of the job.
+            The present with another request of the job, each.
         least
-            The share of scenarios in which it must start earlier.
+            Share of scenarios in which the job must start earlier.
 
         Returns
         -------
         starts
-            The forecast.
+            The forecast with the present request.
         runtime
-            Seconds that the job runs in each scenario, shape ``(S,)``.
+            Runtime of the job in each scenario, seconds, shape ``(S,)``.
         earlier
-            Seconds in each scenario, 0 where it is not earlier, for each variant, shape ``(S,)``;
-            of one that was given up, all 0.
+            For each variant, the gain in each scenario, seconds, shape ``(S,)``. 0 if the job is
+            not earlier, and for a variant that was given up.
         """
         handles = np.array([handle])
         drawn = self._scenarios(present, handles)
@@ -148,7 +151,11 @@ class Forecaster:
         return starts, np.minimum(drawn.runtime[:, handle], limit), earlier
 
     def ends_within(self, present: Present, handle: int, seconds: int) -> float | None:
-        """Return the probability that a waiting job runs for no longer; None if no job has run."""
+        """
+        Return the probability that a waiting job runs for at most some seconds. None if unknown.
+
+        It is unknown until a job has ended.
+        """
         self._learn(present)
         if not self.knows_runtimes:
             return None
@@ -291,20 +298,20 @@ def _played(simulator: Simulator, handles: IntArray, end: int) -> IntArray:
 
 class PastDays:
     """
-    Past days that are repeated as future arrivals.
+    Past days whose arrivals are repeated as future arrivals.
 
-    A day begins at the time of day it is now. Where less than a day is known, what is known comes
-    again at once; where it is less than an hour, once an hour: the first seconds of a log say
-    nothing of the rate at which jobs come.
+    A day begins at the present time of day. If less than a day is known, the known time is repeated
+    at once. If less than an hour is known, it is repeated once an hour, because the first seconds
+    of a log do not show the rate of arrivals.
 
     Parameters
     ----------
     submit
-        Of the jobs submitted so far, shape ``(K,)``, non-decreasing.
+        Submit times of the K jobs so far, shape ``(K,)``, non-decreasing.
     now
-        The second.
+        The present second.
     days
-        How many days back to draw from.
+        Number of past days that may be repeated.
     """
 
     def __init__(self, submit: IntArray, now: int, days: int) -> None:
@@ -315,12 +322,12 @@ class PastDays:
 
     def draw(self, until: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
         """
-        Draw arrivals up to a second: handles of the repeated jobs, and their submits.
+        Return sampled arrivals up to a second, in submit order.
 
         Returns
         -------
         like, submit
-            Shape ``(m,)``; in submit order.
+            Handles of the repeated jobs, and their new submit times, shape ``(m,)``.
         """
         like, submit = [], []
         for ahead in range(0, until - self._now, self._day):

@@ -36,31 +36,31 @@ def when_in_log(
     watch: Callable[[str, int, int], None] = lambda *_: None,
 ) -> QueueForecast:
     """
-    Simulate up to a second and forecast when the jobs waiting then will start.
+    Return forecasts of the starts of the jobs that wait at a second of a simulated log.
 
     Parameters
     ----------
     fitted
-        A workload mapped onto its system.
+        A workload mapped onto its system, see :func:`cpsched.fit`.
     time
-        Seconds since the workload's epoch.
+        Seconds of the log's clock (from the workload's epoch).
     job
-        The log's id of one job; None: every waiting job.
+        Id of one job in the log. None: every waiting job.
     by
-        A second by which the probability to have started is wanted.
+        A later second, to get the probability that each job has started by then.
     dispatcher, predictor
-        Specifications.
+        Specifications like ``easy:backfill=sjf``.
     scenarios
-        How many scenarios are simulated.
+        Number of simulated futures.
     judged
-        About how many earlier forecasts to make on the way, whose errors correct these.
+        Approximate number of earlier forecasts to make on the way, whose errors correct these.
     watch
-        Called with what is done, how many of it, and of how many.
+        Function called with the present step in words, its progress, and its total.
 
     Raises
     ------
     ConfigError
-        If no such job is waiting then, or ``by`` is not later.
+        If the job is not waiting at that second, or ``by`` is not later.
     """
     if by is not None and by <= time:
         raise ConfigError(

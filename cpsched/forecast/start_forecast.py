@@ -19,19 +19,20 @@ NO_LIMIT = 365 * 86400
 @dataclass(frozen=True, slots=True, eq=False)
 class StartForecast:
     """
-    The starts of n jobs in S scenarios of equal probability.
+    Starts of n jobs in S simulated futures (scenarios) of equal probability.
 
     Attributes
     ----------
     now
         The second of the forecast.
     handle
-        Of the jobs, shape ``(n,)``.
+        Handles of the jobs, shape ``(n,)``.
     scenario
-        The seconds at which they start, shape ``(S, n)``; :data:`NEVER` if a scenario ends earlier.
+        Start of each job in each scenario, seconds, shape ``(S, n)``. :data:`NEVER` if a scenario
+        ends before.
     planned
-        When they start if every job uses its whole requested time and no new jobs arrive, shape
-        ``(n,)``; :data:`NEVER` as above.
+        Starts if every job uses its whole requested time and no new jobs arrive, seconds, shape
+        ``(n,)``. :data:`NEVER` as above.
     """
 
     now: int
@@ -41,7 +42,7 @@ class StartForecast:
 
     @property
     def second(self) -> IntArray:
-        """The starts of each job, sorted, shape ``(S, n)``."""
+        """Starts of each job, sorted over the scenarios, seconds, shape ``(S, n)``."""
         seconds: IntArray = np.sort(self.scenario, axis=0)
         return seconds
 

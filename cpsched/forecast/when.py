@@ -24,26 +24,27 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobForecast:
     """
-    When one waiting job may start.
+    Forecast of the start of one waiting job.
 
     Attributes
     ----------
     job, user, queue
-        As in the log; '' where unknown.
+        Id, user and queue as in the log. '' if unknown.
     units, nodes_min, requested_time
-        What it asks for.
+        Requested tasks, smallest number of nodes, and requested time in seconds.
     limit
         Whether the time limit is ``known``, ``assumed`` because the log has none, or ``unknown``.
     submit
-        Second.
+        The second of submission.
     p10, p50, p90
-        Seconds by which it has started with a probability of 10, 50 and 90 %; None: not within the
-        length of the scenarios, or there are only bounds.
+        Seconds by which the job has started with a probability of 10, 50 and 90 %. None: not within
+        the length of the scenarios, or there are only bounds.
     planned
-        When it starts if every job uses its whole requested time and no new jobs arrive; None as
-        above.
+        The second of its start if every job uses its whole requested time and no new jobs arrive.
+        None: not within the length of the scenarios.
     chance
-        Probability that it has started by a given second; None if none was given, or it is unknown.
+        Probability that the job has started by a given second. None if no second was given, or the
+        probability is unknown.
     """
 
     job: str
@@ -64,31 +65,30 @@ class JobForecast:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueForecast:
     """
-    Forecasts at one second.
+    Forecasts of the starts of waiting jobs, made at one second.
 
     Attributes
     ----------
     now, epoch
-        The second, and the Unix time of second 0 where it is known.
+        The second of the forecast, and the Unix time of second 0. None if unknown.
     dispatcher, predictor
         Specifications.
     by
-        The second for which probabilities are given; None: none.
+        The second for which probabilities (``chance``) are given. None: no probabilities.
     jobs
-        The waiting jobs asked about, in submit order.
+        The forecast of each waiting job, or of one, in submit order.
     advice
-        What would start a job earlier, if one job was asked about.
+        Changes of the request that would start a job earlier, if the forecast is of one job.
     scenarios
-        How many were simulated.
+        Number of simulated scenarios.
     judged
-        How many earlier forecasts were used to correct these.
+        Number of earlier forecasts whose errors were used to correct these.
     unlimited
-        How many running or waiting jobs have no known time limit: what starts after them has no
-        start by requested times.
+        Number of running or waiting jobs without a known time limit. Jobs that start after them
+        have no ``planned`` start.
     bounds
-        Whether no job has ended and no forecast was scored by then: nothing is known but requests,
-        so that ``planned`` is when a job starts at the latest if no later job goes first, and
-        there are no probabilities.
+        Whether only bounds are known, because no job has ended and no earlier forecast was scored.
+        ``planned`` is then the latest start of a job if no later job goes first.
     """
 
     now: int
@@ -104,7 +104,7 @@ class QueueForecast:
     unlimited: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain JSON types."""
+        """Return the forecasts as plain JSON types."""
         return {"schema": "cpsched.forecast/1", **asdict(self)}
 
 
@@ -117,18 +117,20 @@ def when(
     by: int | None = None,
 ) -> QueueForecast:
     """
-    Forecast when waiting jobs of a present will start.
+    Return forecasts of the starts of waiting jobs.
 
     Parameters
     ----------
+    present
+        State of the system at the second of the forecast.
     job
-        Handle of one job, which waits or starts just now; None: every waiting job.
+        Handle of one job that waits, or starts just now. None: every waiting job.
     forecaster
-        Makes the forecasts.
+        Object that makes the forecasts.
     calibration
-        Corrects them; None: no earlier one is known.
+        Corrections from the errors of earlier forecasts. None: no correction.
     by
-        A second by which the probability to have started is wanted.
+        A second, to get the probability that each job has started by then.
 
     Raises
     ------

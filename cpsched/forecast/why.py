@@ -55,21 +55,23 @@ _STATES = {c.WAITING: JobState.WAITING, c.HELD: JobState.HELD}
 
 def why(present: Present, handle: int) -> Explanation:
     """
-    Ask the dispatcher of a present for a decision, and say what it means for one job.
+    Return why a job waits or starts, according to the dispatcher's decision at a present.
 
     The decision is not carried out.
 
     Parameters
     ----------
+    present
+        State of the system at one second.
     handle
-        Of a job that waits or is held.
+        Handle of a job that waits or is held.
 
     Raises
     ------
     ConfigError
         If the job neither waits nor is held.
     DispatchError
-        If the dispatcher breaks an invariant.
+        If the dispatcher breaks a rule.
     """
     cluster, now = present.cluster, present.now
     if cluster.machine.is_in(handle, c.HELD):
@@ -99,27 +101,28 @@ def why_in_log(
     observers: Sequence[Observer] = (),
 ) -> Explanation:
     """
-    Simulate up to a second and say why a job starts then, or why it does not.
+    Return why a job of a log waits, starts or cannot start at a second of its simulation.
 
     Parameters
     ----------
     fitted
-        A workload mapped onto its system.
+        A workload mapped onto its system, see :func:`cpsched.fit`.
     job
-        The log's id of the job.
+        Id of the job in the log.
     time
-        Seconds since the workload's epoch; what happens at the last instant up to it counts.
+        Seconds of the log's clock (from the workload's epoch). Events at this second have taken
+        place.
     dispatcher, predictor
-        Specifications like ``easy:backfill=sjf``; the dispatcher may be an object.
+        Specifications like ``easy:backfill=sjf``. The dispatcher may be an object.
     observers
-        Notified of all events.
+        Observers of all events.
 
     Raises
     ------
     ConfigError
         If no job has this id, or it is submitted later.
     DispatchError
-        If the dispatcher breaks an invariant.
+        If the dispatcher breaks a rule.
     """
     settings = settings or Settings()
     logged, workload = find_job(fitted, job, time), fitted.workload

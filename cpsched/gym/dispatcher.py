@@ -92,14 +92,14 @@ class PolicyView:
 
 class LearnedDispatcher(Dispatcher):
     """
-    An agent trained in the Gymnasium environment: selects the next job, or the next rule.
+    An agent trained in the Gymnasium environment: selects the next job to start, or the next rule.
 
     Parameters
     ----------
     file
-        The agent, as ``examples/train_ppo.py`` writes it.
+        File of the agent, as ``examples/train_ppo.py`` writes it.
     allocator
-        Name of the allocator.
+        Name of the allocator, which chooses the nodes.
     """
 
     allocator: Allocator
@@ -113,12 +113,12 @@ class LearnedDispatcher(Dispatcher):
         self.allocator = make_allocator(allocator)
 
     def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
-        """Prepare for a system."""
+        """Clear all memory and prepare for a system, before a run starts."""
         self.allocator.reset(system)
         self._nodes = np.unique(system.capacity, axis=0)
 
     def decide(self, view: View) -> Decision:
-        """Ask the policy until it has nothing more to start in this second."""
+        """Return the jobs that the agent starts now. It is asked until it selects to wait."""
         if not len(view.waiting):
             return NOTHING
         pool = PolicyView(view, self._nodes)

@@ -149,7 +149,11 @@ _IN_TABLE = np.isin(np.arange(len(FIELDS)), TABLE_FIELDS)
 
 
 class Swf:
-    """The Standard Workload Format; see the module for what its fields become."""
+    """
+    Standard Workload Format (SWF), the format of the Parallel Workloads Archive, plain or gzip.
+
+    The docstring of :mod:`cpsched.logs.swf` describes the use of each field.
+    """
 
     name = "swf"
     summary = "Standard Workload Format (Parallel Workloads Archive), plain or gzip"

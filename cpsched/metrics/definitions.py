@@ -38,7 +38,7 @@ _ANY = "*"
 
 
 class Better(StrEnum):
-    """Which values of a metric are better."""
+    """Direction in which a metric is better: lower or higher values."""
 
     LOWER = "lower"
     HIGHER = "higher"
@@ -47,7 +47,7 @@ class Better(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Metric:
     """
-    A metric of a run, or a family with one for each resource type (``*`` in its name).
+    A metric of a run, such as ``wait_mean_s``, or one for each resource type (``*`` in its name).
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Metric:
     title
         Title for people.
     path
-        Keys of its value in ``metrics.json``.
+        Keys of its value in ``metrics.json``, from the outermost to the innermost.
     definition
         Definition in one line.
     unit
@@ -64,7 +64,7 @@ class Metric:
     better
         Whether lower or higher values are better. None if neither.
     section
-        Table of the metric.
+        Table of the metric, for example that of waits.
     """
 
     name: str
@@ -89,12 +89,12 @@ class Metric:
 
     def read(self, summary: Mapping[str, Any], group: str = "all") -> dict[str, Value]:
         """
-        Return its values in a summary, by name; None where the summary lacks one.
+        Return the values of the metric in a summary, by name. None if the summary lacks one.
 
         Raises
         ------
         ValueError
-            If something there is not a number.
+            If a value is not a number.
         """
         path = [group if key == _GROUP else key for key in self.path]
         return {

@@ -14,16 +14,19 @@ if TYPE_CHECKING:
 
 class Allocation(NamedTuple):
     """
-    Nodes of one job: K nodes, R resource types.
+    Nodes allocated to one job, with its tasks and resources on each: K nodes, R resource types.
+
+    For example, two tasks of 4 cores on node 7 are ``node=[7]``, ``units=[2]``, ``amount=[[8]]``.
 
     Attributes
     ----------
     node
-        Node indices, strictly increasing, shape ``(K,)``.
+        Node indices, strictly increasing, int64, shape ``(K,)``.
     units
-        Number of tasks on each node, shape ``(K,)``.
+        Number of tasks on each node, int64, shape ``(K,)``.
     amount
-        Allocated amounts on each node, shape ``(K, R)``.
+        Allocated amount of each resource type on each node, int64, shape ``(K, R)``. ``mem`` is in
+        KB, all other types are counts.
     """
 
     node: IntArray

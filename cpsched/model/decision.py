@@ -16,7 +16,16 @@ _EMPTY: Mapping[Any, Any] = MappingProxyType({})
 
 
 class Start(NamedTuple):
-    """Start of a waiting job now on these nodes."""
+    """
+    Action of a dispatcher: start a waiting job now on given nodes.
+
+    Attributes
+    ----------
+    handle
+        Handle of the job, see ``JobTable.handle``.
+    allocation
+        Nodes of the job, with its tasks and resources on each.
+    """
 
     handle: int
     allocation: Allocation
@@ -24,10 +33,11 @@ class Start(NamedTuple):
 
 class Resize(NamedTuple):
     """
-    Give a running malleable or evolving job another allocation: all that it holds from now on.
+    Action of a dispatcher: move a running malleable or evolving job to another allocation.
 
-    It makes no progress for its ``resize_cost``. A job may be changed once a second, and not in
-    the second in which it starts.
+    The new allocation replaces the whole of the old one. The job makes no progress for its
+    ``resize_cost`` seconds. A job cannot be changed twice in one second, nor in the second of its
+    start.
     """
 
     handle: int
@@ -36,10 +46,10 @@ class Resize(NamedTuple):
 
 class Suspend(NamedTuple):
     """
-    Save what a running job has done, take it off its nodes and put it back in the queue.
+    Action of a dispatcher: return a running restartable job to the queue with all its progress.
 
-    It may only be done to jobs that are ``restartable``; nothing is lost but what starting again
-    costs. A job resumes by :class:`Start`, on any nodes.
+    A later :class:`Start` resumes the job, on any nodes. Starting again takes ``restart_cost`` more
+    seconds.
     """
 
     handle: int
@@ -47,17 +57,16 @@ class Suspend(NamedTuple):
 
 class Requeue(NamedTuple):
     """
-    Take a running job off its nodes and put it back in the queue, at its place.
+    Action of a dispatcher: return a running restartable job to its place in the queue.
 
-    It may only be done to jobs that are ``restartable``. What the job has done since its last
-    checkpoint is lost.
+    The job loses the work done since its last checkpoint.
     """
 
     handle: int
 
 
 class Kill(NamedTuple):
-    """End a running job now, for good."""
+    """Action of a dispatcher: end a running job now, for good."""
 
     handle: int
 
@@ -67,16 +76,20 @@ Action = Start | Requeue | Resize | Suspend | Kill
 
 class PlannedStarts(NamedTuple):
     """
-    Planned starts of waiting jobs.
+    Planned starts of waiting jobs, such as the reservations of a backfilling dispatcher.
+
+    For example, job 7 planned for second 3600: ``handle=[7]``, ``start=[3600]``.
 
     Attributes
     ----------
-    handle, start
-        The P jobs, and the second of the planned start of each.
+    handle
+        Handles of the P planned jobs.
+    start
+        The second of the planned start of each of these jobs.
     nodes
-        Planned node indices by handle, for jobs with planned nodes.
+        Planned node indices by handle, only for jobs with planned nodes.
     units
-        Planned numbers of tasks on these nodes by handle, if these are planned too.
+        Planned number of tasks on each of these nodes by handle, if the plan includes them.
     """
 
     handle: Sequence[int]
@@ -87,19 +100,19 @@ class PlannedStarts(NamedTuple):
 
 class Decision(NamedTuple):
     """
-    Decision of a dispatcher for one view.
+    Decision of a dispatcher: the jobs to start now, other actions, and planned starts.
 
     Attributes
     ----------
     actions
-        Actions in the order in which they are checked and carried out.
+        Starts, and changes of running jobs, in the order in which they are checked and carried out.
     planned_starts
-        Planned starts, if the dispatcher plans ahead.
+        Planned starts of jobs that stay in the queue. None if the dispatcher does not plan ahead.
     again_at
-        The second at which the dispatcher is called again even without an event. With actions it
-        may be the present second: the call follows when they are carried out.
+        The second at which the dispatcher is called again even without an event. It must be later
+        than now, or equal to now if there are actions: the call then follows the actions.
     stats
-        Counts of the decision, summed up in the run's record.
+        Counts by name. The summary of a run has the sum over all decisions.
     """
 
     actions: Sequence[Action] = ()

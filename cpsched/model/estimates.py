@@ -29,19 +29,21 @@ _LARGEST_SIGMA = 10.0
 
 
 class Requested(RuntimePredictor):
-    """The requested time of each job as its prediction (W in the papers)."""
+    """The requested time of each job as its prediction (W in Remediani 2017)."""
 
     name = "requested"
     is_request = True
 
     def predict(self, jobs: JobTable, now: int) -> Prediction:  # noqa: ARG002
-        """Return the requested times."""
+        """Return the requested times as predictions, seconds."""
         return Prediction.point(jobs.requested_time)
 
 
 class Actual(RuntimePredictor):
     """
-    The actual runtime of each job as its prediction (R in the papers): an upper bound, no forecast.
+    The actual runtime of each job as its prediction (R in Remediani 2017): no forecast.
+
+    It shows what dispatchers can reach with perfect predictions.
 
     Parameters
     ----------
@@ -73,11 +75,11 @@ class Actual(RuntimePredictor):
         self._seed = 0
 
     def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
-        """Draw from a seed."""
+        """Set the seed of the random factors."""
         self._seed = seed
 
     def predict(self, jobs: JobTable, now: int) -> Prediction:  # noqa: ARG002
-        """Return the true runtimes, times the factors and rounded down."""
+        """Return the actual runtimes times the factors, seconds, rounded down."""
         runtime = self._truth(jobs.handle)
         factor = np.full(len(runtime), self._factor)
         if self._sigma:

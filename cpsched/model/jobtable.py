@@ -25,7 +25,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One row of a job table."""
+    """
+    One job of a :class:`JobTable`. Its attributes are the columns of the table.
+
+    For example, ``view.waiting[0].submit`` is the submit time of the first waiting job.
+
+    Attributes
+    ----------
+    table
+        The table of the job.
+    index
+        Position of the job in the table, from 0.
+    """
 
     table: JobTable
     index: int
@@ -37,7 +48,11 @@ class Job:
 
 
 class _Column:
-    """An attribute of a table: a column of the store, copied for the jobs of the table."""
+    """
+    Column of a job table: an integer for each of its n jobs, int64, shape ``(n,)``.
+
+    The array is a copy.
+    """
 
     def __init__(self, position: int) -> None:
         self.position = position
@@ -47,7 +62,11 @@ class _Column:
 
 
 class _OfShape(_Column):
-    """The same for a column of the jobs' distinct requests."""
+    """
+    Property of the jobs' requests as a column of a job table: int64, shape ``(n,)`` for n jobs.
+
+    Jobs with equal requests share one stored value. The array is a copy.
+    """
 
     def __get__(self, table: JobTable, owner: object) -> IntArray:
         values: IntArray = table.store.shapes[table.shape, self.position]
@@ -55,7 +74,11 @@ class _OfShape(_Column):
 
 
 class _Amounts(_Column):
-    """The same for amounts of each resource kind: those of a unit, of a node, or the most."""
+    """
+    Amounts of R resource types for each of the n jobs of a table: int64, shape ``(n, R)``.
+
+    The array is a copy. ``mem`` is in KB, all other types are counts.
+    """
 
     def __get__(self, table: JobTable, owner: object) -> IntArray:
         num = len(table.store.resources)
@@ -66,16 +89,18 @@ class _Amounts(_Column):
 
 class JobTable:
     """
-    Jobs known now, in queue order (submit, then log order): n jobs, R resource types.
+    Table of jobs with the data known now, in queue order: n jobs, R resource types.
 
-    Columns are copies of ``n`` values of the store. The native core reads the store itself.
+    Queue order is submit time, then order in the log. Each attribute is a column, for example
+    ``jobs.requested_time`` with shape ``(n,)``. The table selects rows of a job store, which has
+    one row for every submitted job.
 
     Parameters
     ----------
     store
-        Store of the columns.
+        The job store.
     rows
-        Rows of the store that are in the table, in table order. int64, shape ``(n,)``.
+        Row of each job in the store, in table order. int64, shape ``(n,)``.
     """
 
     __slots__ = ("rows", "store")
@@ -94,112 +119,135 @@ class JobTable:
         return (Job(self, index) for index in range(len(self.rows)))
 
     def take(self, indices: AnyArray) -> Self:
-        """Return the table of some positions (or a boolean mask) of this one."""
+        """
+        Return the table of the jobs at some positions, or of those where a boolean mask is True.
+        """
         return type(self)(self.store, self.rows[indices])
 
     def distinct(self) -> tuple[IntArray, IntArray]:
         """
-        Number the distinct requests in the order of their first jobs.
+        Return numbers for the distinct requests of the jobs, in order of first appearance.
+
+        Two requests are equal if tasks, node bounds, resources, constraints and all other
+        conditions on the nodes are equal. For example, requests A, B, A give ``code=[0, 1, 0]`` and
+        ``first=[0, 1]``.
 
         Returns
         -------
-        code, first
-            The number of each job's request, and the first job of each request.
+        code
+            Number of each job's request, shape ``(n,)``.
+        first
+            Position of the first job with each request.
         """
         columns = (c.SHAPE, c.UNITS, c.NODES_MIN, c.NODES_MAX)
         return renumbered(*distinct(map(self.column, columns), len(self)))
 
     def column(self, position: int) -> IntArray:
-        """Return a copy of one store column, shape ``(n,)``."""
+        """
+        Return a copy of one column of the job store for the jobs of this table, shape ``(n,)``.
+
+        Parameters
+        ----------
+        position
+            Position of the column, a constant of :mod:`cpsched.model.columns` such as ``SUBMIT``.
+        """
         values: IntArray = self.store.columns[:, position][self.rows]
         return values
 
     def strings(self, label: str) -> list[str | None]:
-        """Return a label (:data:`~cpsched.model.jobstore.LABELS`) as strings, None if unknown."""
+        """
+        Return a text property of each job, None where it is unknown.
+
+        Parameters
+        ----------
+        label
+            ``queue``, ``user``, ``name``, ``group``, ``qos``, ``reservation``, ``licenses`` or
+            ``array``.
+        """
         table: list[str | None] = [*self.store.labels[label], None]
         return [table[code] for code in self.column(SUBMIT_COLUMNS[label])]
 
     @property
     def resources(self) -> tuple[str, ...]:
-        """Names of the R resource types."""
+        """Names of the R resource types, in the order of the columns of ``request``."""
         return self.store.resources
 
     handle = _Column(c.HANDLE)
-    """Stable number of each job."""
+    """Handle of each job: the number that identifies it throughout a simulation."""
     submit = _Column(c.SUBMIT)
-    """Second of submission."""
+    """The second of submission."""
     requested_time = _Column(c.REQUESTED_TIME)
-    """The user's limit, seconds."""
+    """The user's time limit, seconds."""
     units = _Column(c.UNITS)
-    """Number of identical units; of jobs whose size may change, the preferred one."""
+    """Number of identical tasks. For jobs that may change size, the preferred number."""
     nodes_min = _Column(c.NODES_MIN)
-    """Fewest nodes the job may touch."""
+    """Smallest number of nodes that the job may use."""
     nodes_max = _Column(c.NODES_MAX)
-    """Most nodes the job may touch."""
+    """Largest number of nodes that the job may use."""
     expected_wait = _Column(c.EXPECTED_WAIT)
-    """Expected wait of the job's queue in seconds, -1 where the system names none."""
+    """Expected wait of the job's queue in seconds, -1 if the system defines none."""
     ranking_estimate = _Column(c.RANKING_ESTIMATE)
-    """Predicted runtime to rank jobs by, seconds."""
+    """Predicted runtime for queue orders, seconds."""
     runtime_estimate = _Column(c.RUNTIME_ESTIMATE)
-    """Predicted runtime to plan reservations with, seconds."""
+    """Predicted runtime for reservations, seconds."""
     runtime_bound = _Column(c.RUNTIME_BOUND)
-    """Predicted upper bound of the runtime, seconds."""
+    """Predicted runtime that few jobs exceed, seconds."""
     attempts = _Column(c.ATTEMPTS)
-    """Starts so far that failed, or after which the job was queued again."""
+    """Number of starts so far that failed or ended with the job back in the queue."""
     restartable = _Column(c.RESTARTABLE)
-    """1 for jobs that may be taken off their nodes and started again."""
+    """1 for jobs that may be requeued and started again, else 0."""
     job_type = _Column(c.JOB_TYPE)
-    """:class:`~cpsched.util.types.JobType`: who may change each job's size, and when."""
+    """:class:`~cpsched.util.types.JobType` code: rigid, moldable, malleable or evolving."""
     units_min = _Column(c.UNITS_MIN)
-    """Fewest units the job may have; ``units`` for rigid jobs."""
+    """Smallest allowed number of tasks. Equal to ``units`` for rigid jobs."""
     units_max = _Column(c.UNITS_MAX)
-    """Most units the job may have; ``units`` for rigid jobs."""
+    """Largest allowed number of tasks. Equal to ``units`` for rigid jobs."""
     serial = _Column(c.SERIAL)
-    """Millionths of the job's work that are not shared among its units (Amdahl)."""
+    """Serial share of the job's work (Amdahl's law), in millionths."""
     resize_cost = _Column(c.RESIZE_COST)
     """Seconds without progress after each change of size."""
     urgent = _Column(c.URGENT)
-    """1 for jobs that are to start at once."""
+    """1 for jobs that should start at once, else 0."""
     deadline = _Column(c.DEADLINE)
-    """Second by which the job should have ended, or ``MISSING``."""
+    """The second by which the job should have ended. ``MISSING``: none."""
     array_limit = _Column(c.ARRAY_LIMIT)
-    """Most tasks of the job's array that may run at once, 0 for any number."""
+    """Largest number of jobs of the same job array that may run at once. 0: no limit."""
     nice = _Column(c.NICE)
-    """What the user takes off the job's priority."""
+    """Slurm's nice value: the amount by which the user lowers the job's priority."""
     ran = _Column(c.RAN)
-    """The most seconds the job has run at a stretch without coming to its end."""
+    """Longest run of the job so far, seconds, in a start that ended with a requeue."""
     not_before = _Column(c.NOT_BEFORE)
-    """Second before which the job may not start, or ``MISSING``."""
+    """The second before which the job may not start. ``MISSING``: none."""
     switch_wait = _Column(c.SWITCH_WAIT)
-    """Seconds for which ``max_switches`` counts, or ``MISSING``: as long as the job waits."""
+    """Seconds for which ``max_switches`` applies. ``MISSING``: as long as the job waits."""
     shape = _Column(c.SHAPE)
-    """Row of ``store.shapes`` that holds the job's request."""
+    """Row of ``store.shapes`` with the job's request. Equal requests share a row."""
     eligible_class = _OfShape(c.SHAPE_CLASS)
-    """Row of ``View.eligible`` that says which nodes the job may use."""
+    """Row of ``View.eligible`` with the nodes that the job may use."""
     split = _OfShape(c.SHAPE_SPLIT)
-    """:class:`~cpsched.util.types.Split` of each job."""
+    """:class:`~cpsched.util.types.Split` code: tasks per node arbitrary, or all equal."""
     contiguous = _OfShape(c.SHAPE_CONTIGUOUS)
-    """1 for jobs that need consecutive nodes."""
+    """1 for jobs that need consecutive nodes, else 0."""
     exclusive = _OfShape(c.SHAPE_EXCLUSIVE)
-    """1 for jobs that share no node."""
+    """1 for jobs that share no node with other jobs, else 0."""
     segment = _OfShape(c.SHAPE_SEGMENT)
-    """Nodes in each segment of a job, 0 for jobs without segments."""
+    """Nodes in each segment of a job (Slurm's ``--segment``). 0: no segments."""
     max_switches = _OfShape(c.SHAPE_SWITCHES)
-    """Most groups of the lowest level that a job may touch, 0 for any number."""
+    """Largest number of lowest-level groups, such as leaf switches, of a job. 0: no limit."""
     request = _Amounts(0)
-    """What one unit needs, shape ``(n, R)``."""
+    """Amounts that one task needs, shape ``(n, R)``."""
     per_node = _Amounts(1)
-    """What is needed in addition on every node used, shape ``(n, R)``."""
+    """Amounts that the job needs on each of its nodes in addition, shape ``(n, R)``."""
     per_node_max = _Amounts(2)
-    """The most that can be used on a node, shape ``(n, R)``."""
+    """Largest useful amounts on each node, if above ``per_node``, shape ``(n, R)``."""
 
     @property
     def runtime_quantiles(self) -> IntArray | None:
         """
-        Quantiles of each runtime at the levels of :data:`cpsched.model.prediction.LEVELS`.
+        Quantiles of the predicted runtime of each job, seconds, shape ``(n, 9)``.
 
-        Seconds, shape ``(n, L)``. A row of -1 for a job without quantiles. None if no predictor has
-        given any.
+        The columns are the levels 0.1, 0.2, ..., 0.9 (:data:`cpsched.model.prediction.LEVELS`). A
+        job without quantiles has a row of -1. None if the predictor has given no quantiles at all.
         """
         known = self.store.quantiles
         return None if known is None else known[self.rows]
@@ -207,28 +255,30 @@ class JobTable:
     @property
     def ends_within(self) -> FloatArray | None:
         """
-        Probability that each job ends within :data:`cpsched.model.prediction.HORIZONS`.
+        Predicted probability that each job runs for at most 1, 10 and 60 minutes, shape ``(n, 3)``.
 
-        Shape ``(n, H)``. A row of NaN for a job without probabilities. None if no predictor has
-        given any.
+        :data:`cpsched.model.prediction.HORIZONS` has these times in seconds. A job without
+        probabilities has a row of NaN. None if the predictor has given no probabilities at all.
         """
         known = self.store.ends_within
         return None if known is None else known[self.rows]
 
     @property
     def cores(self) -> IntArray:
-        """Cores of all tasks of each job (the first resource type)."""
+        """Cores of all tasks of each job, shape ``(n,)``. Per-node requests are not included."""
         return self.units * self.request[:, 0]
 
 
 class RunningTable(JobTable):
     """
-    Running jobs in order of expected end (then row).
+    Table of running jobs, in order of expected end (ties: order of submission).
+
+    The expected end of a job is its start plus its predicted runtime, or later if that has passed.
 
     Parameters
     ----------
     arena
-        Store of the allocations.
+        Store of the nodes allocated to running jobs.
     """
 
     __slots__ = ("arena",)
@@ -239,25 +289,27 @@ class RunningTable(JobTable):
         self.arena = arena
 
     def take(self, indices: AnyArray) -> Self:
-        """Return the table of some positions (or a boolean mask) of this one."""
+        """
+        Return the table of the jobs at some positions, or of those where a boolean mask is True.
+        """
         return type(self)(self.store, self.rows[indices], self.arena)
 
     start = _Column(c.START)
-    """Second of start."""
+    """The second of the start."""
     expected_end = _Column(c.EXPECTED_END)
-    """Second at which the job is expected to end, never in the past."""
+    """The second at which the job is expected to end, never in the past."""
     held_units = _Column(c.HELD_UNITS)
-    """Number of units the job has now."""
+    """Number of tasks that the job has now."""
     wanted_units = _Column(c.WANTED_UNITS)
-    """Number of units that an evolving job has asked for while it runs, 0 for none."""
+    """Number of tasks that a running evolving job has requested. 0: no request."""
     since = _Column(c.SINCE)
-    """Second from which on the job has held its present nodes."""
+    """The second since which the job has had its present nodes."""
     state = _Column(c.STATE)
-    """``STARTING``, ``RUNNING`` or ``COMPLETING`` of :mod:`cpsched.model.columns`."""
+    """``STARTING``, ``RUNNING`` or ``COMPLETING``, codes of :mod:`cpsched.model.columns`."""
 
     @property
     def num_nodes(self) -> IntArray:
-        """Present number of nodes of each job."""
+        """Number of nodes allocated to each job now, shape ``(n,)``."""
         columns = self.store.columns
         first, num_ranges = columns[self.rows][:, [c.ALLOC_FIRST, c.ALLOC_COUNT]].T
         end = first + num_ranges
@@ -266,7 +318,7 @@ class RunningTable(JobTable):
         return nodes
 
     def allocation(self, index: int) -> Allocation:
-        """Return the allocation of the job at a position of the table."""
+        """Return the nodes allocated now to the job at a position of the table."""
         row = self.rows[index]
         first = int(self.store.columns[row, c.ALLOC_FIRST])
         return self.arena.get(first, int(self.store.columns[row, c.ALLOC_COUNT]))

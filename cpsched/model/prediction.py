@@ -42,22 +42,25 @@ class Prediction(NamedTuple):
     """
     Predicted runtimes of n jobs in seconds: three estimates, quantiles and probabilities.
 
-    A runtime counts as at most the requested time.
+    Runtimes above the requested time count as the requested time.
 
     Attributes
     ----------
     ranking_estimate
-        Estimate for the order of jobs, shape ``(n,)``.
+        Runtime for queue orders, int64, shape ``(n,)``.
     runtime_estimate
-        Estimate for reservations, which accuracy tables score.
+        Runtime for reservations, int64, shape ``(n,)``. Accuracy tables score it.
     runtime_bound
-        Upper estimate that few runtimes exceed.
+        Upper bound of the runtime, which at most one job in ten should exceed, int64, shape
+        ``(n,)``.
     quantiles
-        Quantiles of the runtime at :data:`LEVELS`, int64, shape ``(n, L)``, each row
-        non-decreasing. A row of -1 for a job without any. None if the predictor has none.
+        Quantiles of the runtime at the levels 0.1, 0.2, ..., 0.9 (:data:`LEVELS`), int64, shape
+        ``(n, 9)``, each row non-decreasing. A job without quantiles has a row of -1. None: no job
+        has any.
     ends_within
-        Probability that the job ends within each of :data:`HORIZONS`, float64, shape ``(n, H)``,
-        in ``[0, 1]``, each row non-decreasing. A row of NaN for a job without any. None as above.
+        Probability that the job runs for at most 60, 600 and 3600 s (:data:`HORIZONS`), float64,
+        shape ``(n, 3)``, in ``[0, 1]``, each row non-decreasing. A job without probabilities has a
+        row of NaN. None: no job has any.
     """
 
     ranking_estimate: IntArray
@@ -68,7 +71,9 @@ class Prediction(NamedTuple):
 
     @classmethod
     def point(cls, runtime: AnyArray) -> Self:
-        """Return a prediction with one estimate for all three purposes, whole seconds."""
+        """
+        Return a prediction that uses one runtime per job for all three estimates, whole seconds.
+        """
         value = np.asarray(runtime)
         # A list without an entry has a type, too, which says nothing.
         if value.dtype.kind in "iu" or not value.size:
@@ -172,16 +177,16 @@ def write_down(store: JobStore, rows: AnyArray, prediction: Prediction) -> None:
 
 class Outcome(NamedTuple):
     """
-    Outcomes of n jobs that have just ended.
+    Runtimes and final status of n jobs that have just ended.
 
     Attributes
     ----------
     runtime
         Runtimes in seconds, shape ``(n,)``.
     status
-        :class:`~cpsched.util.types.Status` codes.
+        :class:`~cpsched.util.types.Status` codes, shape ``(n,)``.
     killed
-        Whether each job was ended at its requested time.
+        Whether each job was killed at its requested time, shape ``(n,)``.
     """
 
     runtime: IntArray
@@ -195,20 +200,20 @@ class RuntimePredictor(RemembersArguments, ABC):
 
     The order of calls is that of simulated time: :meth:`on_submit` and :meth:`predict` when jobs
     arrive, :meth:`on_start` when they start, :meth:`observe` when they end, :meth:`on_cancel` when
-    they leave the queue without having run. The caller clips predictions to ``[1, requested
-    time]`` unless :attr:`clipped` is False. ``cpsched.checks.of_predictors`` checks this contract.
+    they leave the queue without having run. ``cpsched.checks.of_predictors`` checks this contract.
 
     Attributes
     ----------
     name
         Name of the predictor in tables.
     clipped
-        Whether the caller clips its predictions to ``[1, requested time]``.
+        Whether runtimes below 1 s become 1 s, and those above the requested time become the
+        requested time.
     is_request
-        Whether its prediction is always the requested time. Job tables have that value before any
-        prediction, so it need not be called.
+        Whether the prediction is always the requested time. :meth:`predict` is then not called,
+        because job tables have that value from the start.
     needs_truth
-        Whether it receives actual runtimes, so that its predictions are no forecasts.
+        Whether the predictor receives actual runtimes. Its predictions are then no forecasts.
     """
 
     name: str = ""
@@ -223,53 +228,72 @@ class RuntimePredictor(RemembersArguments, ABC):
 
     def on_epoch(self, epoch: int | None) -> None:
         """
-        Set the Unix time of second 0, None if unknown; called before :meth:`reset`.
+        Set the Unix time of second 0 of the simulation. Called before :meth:`reset`.
 
-        With it, learned hours of one log apply to another.
+        A predictor needs it to relate hours of the day in one log to those in another.
+
+        Parameters
+        ----------
+        epoch
+            Unix time, seconds. None if the log does not state it.
         """
 
     def reset(self, system: System, seed: int) -> None:
-        """Clear everything learned, before a run starts."""
+        """
+        Clear everything learned, before a run starts.
+
+        Parameters
+        ----------
+        system
+            The system of the run.
+        seed
+            Seed of all random choices of the predictor.
+        """
 
     def on_submit(self, jobs: JobTable, now: int) -> None:
-        """Record jobs that have just arrived."""
+        """Note jobs that have just been submitted, before :meth:`predict` is called for them."""
 
     def on_start(self, jobs: JobTable, now: int) -> None:
-        """Record jobs that have just started."""
+        """Note jobs that have just started."""
 
     def observe(self, jobs: JobTable, outcome: Outcome, now: int) -> None:
-        """Learn from jobs that have just ended."""
+        """Learn from the runtimes and the status of jobs that have just ended."""
 
     def on_cancel(self, jobs: JobTable, now: int) -> None:
-        """Remove jobs that were cancelled while they waited. They are not observed."""
+        """Forget waiting jobs that were cancelled. :meth:`observe` is not called for them."""
 
     @abstractmethod
     def predict(self, jobs: JobTable, now: int) -> Prediction:
         """
-        Return the predicted runtimes of jobs, in table order.
+        Return the predicted runtimes of n jobs, in the order of the table.
 
-        A call changes no later prediction. Only :meth:`stats` may count it.
+        A call must not change later predictions. It may only change the counts of :meth:`stats`.
         """
 
     def stats(self) -> Mapping[str, int]:
-        """Return counts, the same in equal runs: used rules, refits, ..."""
+        """
+        Return counts by name, such as the number of fitted models. Equal runs have equal counts.
+        """
         return {}
 
     def provenance(self) -> Mapping[str, str]:
-        """Return the basis of predictions besides the options: the hash of a model file, ..."""
+        """Return the basis of predictions besides the options, such as the hash of a model file."""
         return {}
 
     def state(self) -> Mapping[str, Any]:
         """
-        Return what the predictor learned, and its ``stats``, as arrays, scalars and strings.
+        Return everything learned and the counts of :meth:`stats`, as arrays, scalars and strings.
 
-        Nested mappings are allowed. Categories are stored as strings, because codes differ between
-        runs.
+        A checkpoint contains this mapping. Nested mappings are allowed. Categories such as users
+        are stored as strings, because their codes differ between runs.
         """
         return {}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore the result of :meth:`state`, in a predictor made and reset equally."""
+        """
+        Restore the result of :meth:`state`, in a predictor with the same options, after
+        :meth:`reset`.
+        """
 
 
 def _check_counts(predictor: Any, stats: Any) -> None:

@@ -29,7 +29,7 @@ _OF_JOBS = (
 
 
 class JobOutcome(IntEnum):
-    """Outcome of a job in the simulation."""
+    """Outcome of a job at the end of a simulation."""
 
     NOT_ENDED = -1
     COMPLETED = 0
@@ -166,29 +166,32 @@ class Outages:
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Schedule:
     """
-    A finished (or cut) simulation: J jobs of the workload, in workload order.
+    Starts, ends and nodes of all jobs in a simulation: J jobs in the order of the workload.
 
     Attributes
     ----------
-    workload, system
-        As simulated: the workload mapped onto the system, rejected jobs included.
+    workload
+        The workload as simulated: mapped onto the system, with the rejected jobs.
+    system
+        The system as simulated.
     start, end
         Seconds, or ``MISSING``, shape ``(J,)``. A requeued job has the last of its starts. A job
         that was cancelled in the queue, or never starts, has an end and no start.
     outcome
         :class:`JobOutcome` codes.
     ranking_estimate, runtime_estimate, runtime_bound
-        The runtime predicted at submit, seconds. ``MISSING`` for rejected jobs.
+        Runtimes predicted at submit, seconds: for queue orders, for reservations, and as upper
+        bound. ``MISSING`` for rejected jobs.
     segments
-        Allocations, by (start, job, node).
+        Nodes of the jobs over time, in order of start, job and node.
     rejected
-        Reason why a job can never run, by row.
+        Reason why a job can never run on the system, by row of the workload.
     never_started
-        Reason why a queued job can never start, by row.
+        Reason why a job in the queue can never start, by row of the workload.
     outages
         Outages of nodes.
     overrun
-        ``kill`` or ``extend``, see :class:`cpsched.simulation.simulator.Overrun`.
+        Treatment of jobs at their requested time: ``kill`` or ``extend``.
     """
 
     workload: Workload
@@ -207,9 +210,9 @@ class Schedule:
 
     def parts(self) -> Iterator[tuple[int, Schedule]]:
         """
-        Yield parts of the schedule with at most ``PART`` jobs, each with the row of its first job.
+        Yield the schedule in parts of at most a million jobs, each with the row of its first job.
 
-        Each part has the dependencies and outages of the entire schedule.
+        Each part has all outages, and dependencies by the rows of the entire schedule.
         """
         num_jobs = len(self.workload)
         if num_jobs <= PART:
@@ -235,7 +238,9 @@ class Schedule:
             self.let_go()
 
     def let_go(self) -> None:
-        """Release memory of columns that are in files."""
+        """
+        Release the memory of columns that are stored in temporary files. They can still be read.
+        """
         self.workload.let_go()
         self.segments.let_go(0, len(self.segments))
         for name in _OF_JOBS:
@@ -243,9 +248,10 @@ class Schedule:
 
     def dependency_met(self) -> IntArray:
         """
-        Return the second at which the dependency of each job was met, shape ``(J,)``.
+        Return the second from which on the dependency of each job is met, shape ``(J,)``.
 
-        ``MISSING`` if it was not met by the end of the schedule, and for jobs without one.
+        For example, the end of the job that it waits for. ``MISSING`` for jobs without a
+        dependency, and if it is not met by the end of the schedule.
         """
         workload = self.workload
         rows = np.flatnonzero(workload.dependency >= 0)

@@ -70,7 +70,7 @@ class Preempt(StrEnum):
 @dataclass(frozen=True, kw_only=True)
 class Queue:
     """
-    A named queue.
+    A named queue of a system (a partition in Slurm), with its rules for jobs.
 
     Attributes
     ----------
@@ -81,19 +81,19 @@ class Queue:
     groups
         Node groups that its jobs may use. Empty: all.
     users
-        Users or groups that may use it. Empty: all.
+        Users or groups whose jobs may be in the queue. Empty: all.
     priority_tier
-        Jobs of a higher tier go first, and may preempt those of lower tiers.
+        Jobs of a queue with a higher tier go first, and may preempt those of lower tiers.
     preempt
-        Preemption of its running jobs for jobs of a higher tier.
+        Preemption of running jobs of this queue for jobs of a higher tier.
     grace
         Seconds between the notice to a job and its preemption.
     default
-        Whether jobs that name no queue are in it.
+        Whether jobs that name no queue are in this one.
     exclusive
-        Whether its jobs share no node.
+        Whether its jobs share no node with others.
     min_nodes, max_nodes
-        Bounds on the nodes of its jobs. 0 for ``max_nodes``: none.
+        Bounds on the number of nodes of its jobs. 0 for ``max_nodes``: no bound.
     """
 
     name: str
@@ -143,7 +143,7 @@ class LogMapping:
 @dataclass(frozen=True, kw_only=True, eq=False)
 class System:
     """
-    A system: N nodes in the order of the topology, R resource types.
+    A cluster: N nodes in the order of the topology, R resource types, and queues.
 
     Attributes
     ----------
@@ -154,14 +154,15 @@ class System:
     node_names, node_groups
         Name and group of each node.
     features
-        Features of each node, a frozenset each.
+        Features of each node, as in Slurm, a set of strings each.
     weights
         Slurm's weight of each node, int64, shape ``(N,)``. Lower weights are allocated first. Zeros
         if none is given.
     queues
         Queues by name. Empty: one queue without a name that accepts everything.
     default_expected_wait, default_time
-        Defaults for jobs whose queue has none, seconds. None: no default.
+        Expected wait and requested time of jobs whose queue defines none, seconds. None: no
+        default.
     """
 
     name: str
@@ -204,7 +205,11 @@ class System:
         return f"<pre>{escape(self.kinds_text())}</pre>"
 
     def kinds(self) -> list[tuple[str, list[int]]]:
-        """Return the groups of equal nodes: the node group, and the indices of the nodes."""
+        """
+        Return the types of nodes: for each node group and capacity, the indices of its nodes.
+
+        For example ``[("cpu", [0, 1, 2]), ("gpu", [3])]``.
+        """
         nodes_of: dict[tuple[str, tuple[int, ...]], list[int]] = {}
         node_kinds = zip(self.node_groups, map(tuple, self.capacity.tolist()), strict=True)
         for node, kind in enumerate(node_kinds):
@@ -258,16 +263,19 @@ class System:
     @property
     def is_counted_pool(self) -> bool:
         """
-        Whether the nodes are counted pools.
+        Whether each node stands for a whole node group (a counted pool).
 
-        :func:`cpsched.systems.mapping.fit` makes such a system of a ``pool`` system for a log that
-        only counts processors. Each node group becomes one node with the name of the group.
+        :func:`cpsched.systems.mapping.fit` makes such a system for a log that only counts
+        processors, if the system file says ``pool``. Each node has the name of its group.
         """
         return self.log.processors == ProcessorMapping.POOL and self.node_names == self.node_groups
 
     def is_untold_type(self, name: str) -> bool:
         """
-        Return whether a resource is a type (``gpu:a100``) of one that also has untyped amounts.
+        Return whether a resource such as ``gpu:a100`` may be among untyped amounts of the system.
+
+        It may be if the system does not list the type, but has ``gpu`` in larger amounts than the
+        sum of the listed types.
         """
         kind, colon, _ = name.partition(":")
         if not colon or name in self.resources or kind not in self.resources:
@@ -281,7 +289,7 @@ class System:
         return self.resources.index(name) if name in self.resources else -1
 
     def queues_of(self, names: str | None) -> tuple[Queue, ...]:
-        """Return the known queues among those that a job names, separated by commas."""
+        """Return those queue names, of a comma-separated list, that the system has."""
         if names is None:
             return ()
         return tuple(self.queues[name] for name in names.split(",") if name in self.queues)
@@ -326,7 +334,7 @@ class System:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> System:
-        """Return the system of the result of :meth:`to_dict`."""
+        """Return the system that a result of :meth:`to_dict` describes."""
         nodes = [(run, name) for run in data["nodes"] for name in run["names"]]
         log = dict(data["log"])
         if log["processors"] is not None:
@@ -351,7 +359,7 @@ class System:
         )
 
     def digest(self) -> str:
-        """Return the SHA-256 (hex) of everything that can change a schedule."""
+        """Return the SHA-256 (hex) of the system, with all properties of :meth:`to_dict`."""
         return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()
 
 

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 @dataclass(slots=True, eq=False)
 class View:
     """
-    State of the system at one second: N nodes, R resource types, C classes of jobs.
+    State of the system at one second, as a dispatcher sees it: N nodes, R resource types.
 
     It is valid while ``decide`` runs. The arrays belong to the simulator. They are read-only and
-    change later. Neither the view nor an object reachable from it shows the runtime of a job that
-    has not ended, or a job that is not yet submitted.
+    change later. A view has no runtimes of jobs that have not ended, and no jobs that are not yet
+    submitted.
 
     Attributes
     ----------
@@ -31,11 +31,12 @@ class View:
     node_up
         Whether each node is up, shape ``(N,)``.
     eligible
-        Nodes that each class of jobs may use now, shape ``(C, N)``.
+        Whether jobs of each of C classes may use each node now, shape ``(C, N)``. A class is a set
+        of jobs with the same eligible nodes. ``waiting.eligible_class`` is the row of each job.
     waiting
-        Jobs that may start, in queue order.
+        Waiting jobs in queue order. Held jobs are not among them.
     running
-        Running jobs in order of expected end, including jobs of other dispatchers.
+        Running jobs in order of expected end, including those that another dispatcher started.
     """
 
     now: int

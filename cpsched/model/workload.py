@@ -166,7 +166,7 @@ def _time(neutral: int | None = MISSING, least: int = -MAX_TIME, *, later: bool 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Workload:
     """
-    Jobs as columns; J jobs, R resource types.
+    The jobs of a log as columns: J jobs in submit order, R resource types.
 
     Attributes
     ----------
@@ -185,12 +185,12 @@ class Workload:
     submit
         Second of its submission, from ``epoch`` on.
     requested_time
-        The user's time limit in seconds; ``MISSING`` if the log has none and no system has filled
+        The user's time limit in seconds. ``MISSING`` if the log has none and no system has filled
         it in yet.
     requested_time_assumed
         Whether ``requested_time`` is the default of a queue or system, not the user's.
     units
-        Number of identical tasks. A task never spans nodes; tasks may share one.
+        Number of identical tasks. A task never spans nodes. Tasks may share one.
     request
         Amount of each resource that a task needs, shape ``(J, R)``.
     per_node
@@ -198,9 +198,9 @@ class Workload:
     per_node_max
         The largest such amount that it can use, ``(J, R)``.
     nodes_min
-        Fewest nodes.
+        Smallest number of nodes that it may use.
     nodes_max
-        Most nodes.
+        Largest number of nodes that it may use.
     split
         ``any`` number of tasks on each node, or ``even``: the same on each
         (:class:`~cpsched.util.types.Split`).
@@ -214,10 +214,10 @@ class Workload:
     max_switches
         Most groups of the topology's lowest level that it may use. 0: any number.
     switch_wait
-        Seconds for which ``max_switches`` applies, from when the job may first start; ``MISSING``:
+        Seconds for which ``max_switches`` applies, from when the job may first start. ``MISSING``:
         as long as it waits. Slurm's ``--switches=N@time``.
     constraint
-        Conditions on its nodes.
+        Expression for features or names of its nodes, such as ``a&b``. Empty: any nodes.
     queue
         Name of its queue. A job that may run in several has them all, with commas between.
     partition
@@ -227,7 +227,7 @@ class Workload:
     name
         Name of the job.
     group
-        Group of its user; the account in Slurm.
+        Group of its user, the account in Slurm.
     qos
         Slurm's quality of service.
     reservation
@@ -259,9 +259,9 @@ class Workload:
     urgent
         Whether it must start at once.
     deadline
-        Second at which it should have ended; ``MISSING``: none.
+        Second at which it should have ended. ``MISSING``: none.
     begin
-        Second before which it does not start; ``MISSING``: none.
+        Second before which it does not start. ``MISSING``: none.
     restartable
         Whether it may be stopped and started again.
     checkpoint
@@ -269,7 +269,7 @@ class Workload:
     restart_cost
         Seconds that each start but the first takes longer.
     cancel
-        Second at which it is cancelled; ``MISSING``: never.
+        Second at which it is cancelled. ``MISSING``: never.
     dependency
         The job that it waits for: its row or -1 here, its id in a file.
     dependency_type
@@ -280,7 +280,7 @@ class Workload:
     status
         How it ended in the log (:class:`~cpsched.util.types.Status`).
     recorded_start
-        Second of its start in the log; ``MISSING``: not recorded.
+        Second of its start in the log. ``MISSING``: not recorded.
     header
         The log's own metadata, in file order.
     set_aside
@@ -428,18 +428,28 @@ class Workload:
         return len(self.submit)
 
     def let_go(self, first: int = 0, end: int | None = None) -> None:
-        """Release memory of the jobs ``[first, end)`` in columns that are in files."""
+        """
+        Release the memory of jobs ``[first, end)`` in columns that are stored in temporary files.
+
+        They can still be read.
+        """
         for name in COLUMNS:
             value = getattr(self, name)
             let_go(value.codes if isinstance(value, Labels) else value, first, end or len(self))
 
     def between(self, first: int, end: int) -> Self:
-        """Return jobs ``[first, end)`` for reading. Dependencies and labels stay as here."""
+        """
+        Return jobs ``[first, end)`` for reading, with dependencies by the rows of this workload.
+        """
         rows = slice(first, end)
         return replace(self, **{name: _part(getattr(self, name), rows) for name in COLUMNS})
 
     def take(self, rows: IntArray) -> Self:
-        """Return the workload of the given rows in that order. Dependencies follow their rows."""
+        """
+        Return the workload of some rows, in the given order.
+
+        Dependencies between these jobs are kept. Others are dropped.
+        """
         rows = np.asarray(rows, dtype=np.int64)
         new = taken({name: getattr(self, name) for name in COLUMNS}, rows)
         if not is_constant(new["dependency"]):
@@ -452,10 +462,10 @@ class Workload:
         self, *, first: int | None = None, start: int | None = None, end: int | None = None
     ) -> Self:
         """
-        Return the jobs submitted in ``[start, end)``, at most ``first``.
+        Return the jobs submitted in ``[start, end)``, and of these at most the ``first`` ones.
 
-        Both are seconds of the log's clock, as ``submit``: Unix seconds minus ``epoch``. A job
-        whose dependency is cut off loses it.
+        ``start`` and ``end`` are seconds of the log's clock, as ``submit``: Unix seconds minus
+        ``epoch``. A job whose dependency is not among the jobs loses it.
         """
         keep = np.ones(self.num_jobs, dtype=np.bool_)
         if start is not None:
@@ -473,11 +483,7 @@ class Workload:
         return new
 
     def resubmitted(self, submit: IntArray, **columns: Any) -> Self:
-        """
-        Return the jobs with other submit times, in the order of these.
-
-        Jobs of the same second are in the order of their ids, as in every workload.
-        """
+        """Return the jobs with other submit times, sorted by these. Ties are sorted by job id."""
         new = replace(self, submit=submit, **columns)
         new._check()
         return new._in_submit_order()
@@ -532,7 +538,7 @@ class Workload:
 
     def check_order(self) -> None:
         """
-        Check that submits do not decrease.
+        Check that submit times do not decrease.
 
         Raises
         ------
@@ -548,7 +554,9 @@ class Workload:
             )
 
     def is_neutral(self, name: str) -> bool:
-        """Return whether a column has only its neutral value."""
+        """
+        Return whether a column has its neutral value (such as 0 or ``MISSING``) for every job.
+        """
         value = getattr(self, name)
         if isinstance(value, Labels):
             return bool((value.codes == -1).all())

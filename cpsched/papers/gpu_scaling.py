@@ -55,12 +55,12 @@ class GpuScaling(Recorded):
 
     def reset(self, arrivals: JobStream, seed: int) -> None:
         """
-        Draw the factors.
+        Sample the random factor of each job.
 
         Raises
         ------
         ConfigError
-            If a job has a range that begins at 0, of which no runtime follows.
+            If the GPU range of a job begins at 0, for which no runtime is defined.
         """
         refuse_other_sizes(arrivals, self.name)
         super().reset(arrivals, seed)
@@ -85,7 +85,9 @@ class GpuScaling(Recorded):
         self._work = work.tolist()
 
     def speed(self, job: int, allocation: Allocation) -> Parts:
-        """Return ``allocated / fewest``, of the kind that scales least."""
+        """
+        Return the speed of a job: ``allocated / fewest``, of the resource type that scales least.
+        """
         speeds = []
         for kind in self._kinds[job]:
             units = allocation.units * self._request[job, kind]

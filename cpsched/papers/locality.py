@@ -67,14 +67,14 @@ class Locality(Recorded):
         self._reference = 1 - self._alpha if log == CONTIGUOUS else Fraction(1)
 
     def reset(self, arrivals: JobStream, seed: int) -> None:
-        """Draw the sensitive jobs."""
+        """Select the sensitive jobs at random."""
         refuse_other_sizes(arrivals, self.name)
         super().reset(arrivals, seed)
         draws = np.random.default_rng(seed).random(len(arrivals))
         self._sensitive: list[bool] = (draws < self._beta).tolist()
 
     def speed(self, job: int, allocation: Allocation) -> Parts:
-        """Return how many of these seconds pass in one on these nodes."""
+        """Return the speed of a job on an allocation, relative to its recorded runtime."""
         if not self._sensitive[job]:
             return 1
         nodes = allocation.node

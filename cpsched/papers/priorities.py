@@ -29,14 +29,17 @@ class Basic(FifoOrder):
 
 class Multifactor(Priority):
     """
-    Slurm's age and job-size factors, higher first (IPSCHED, section VI).
+    Age and job size in points, highest first, as in Slurm's ``priority/multifactor``.
+
+    The points are ``age_weight * minutes waited + size_weight * cores / cores of the system``
+    (IPSCHED, section VI).
 
     Parameters
     ----------
     age_weight
         Points for each minute of waiting.
     size_weight
-        Points for a job as large as the system.
+        Points for a job that uses all cores of the system.
     """
 
     name = "multifactor"
@@ -50,32 +53,41 @@ class Multifactor(Priority):
         self.by_age = age_weight >= 0
 
     def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:
-        """Return the negative points."""
+        """Return the negative points of each job."""
         age = (now - jobs.submit) / 60.0
         size = self.cores(jobs) / max(int(self.system.total[0]), 1)
         return (-(self.age_weight * age + self.size_weight * size),)
 
 
 class Wfp3(Priority):
-    """``(q / d)^3 * n``, higher first (Tang et al. 2009, WFP)."""
+    """
+    ``(q / d)^3 * n``, highest first: wait so far q, predicted runtime d (seconds), cores n.
+
+    Tang et al. 2009, WFP.
+    """
 
     name = "wfp3"
     by_age = True
 
     def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:
-        """Return the negative value."""
+        """Return the negative priority of each job."""
         ratio = (now - jobs.submit) / np.maximum(jobs.ranking_estimate, 1)
         return (-(ratio**3 * self.cores(jobs)),)
 
 
 class Unicef(Priority):
-    """``q / (log2(n) * d)``, higher first (Tang et al. 2009, UNICEF); infinite for one core."""
+    """
+    ``q / (log2(n) * d)``, highest first: wait so far q, cores n, predicted runtime d (seconds).
+
+    Tang et al. 2009, UNICEF. The value of a job with one core is infinite once it has waited. Such
+    jobs go first, in the order of ``q / d``.
+    """
 
     name = "unicef"
     by_age = True
 
     def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:
-        """Return the negative value; one-core jobs that have waited go first, by wait over d."""
+        """Return False for waiting one-core jobs, which go first, and the negative priority."""
         waited = now - jobs.submit
         runtime = np.maximum(jobs.ranking_estimate, 1)
         width = np.log2(np.maximum(self.cores(jobs), 1))
@@ -86,9 +98,9 @@ class Unicef(Priority):
 
 class _Fitted(Priority):
     """
-    A priority fitted by simulation, smaller first (Carastan-Santos and de Camargo, SC 2017).
+    Queue order fitted by simulation, smallest first (Carastan-Santos and de Camargo, SC 2017).
 
-    The formulas take the submit time from the start of the log; second 0 counts as second 1.
+    The formulas take the submit time from the start of the log. Second 0 counts as second 1.
     """
 
     static = True
@@ -104,28 +116,48 @@ class _Fitted(Priority):
 
 
 class F1(_Fitted):
-    """``log10(d) n + 870 log10(s)``."""
+    """
+    ``log10(d) n + 870 log10(s)``, smallest first: predicted runtime d, cores n, submit time s.
+
+    Fitted by simulation (Carastan-Santos and de Camargo, SC 2017). Times are in seconds, ``s`` from
+    the start of the log.
+    """
 
     name = "f1"
     value = staticmethod(lambda d, n, log_s: np.log10(d) * n + 8.70e2 * log_s)
 
 
 class F2(_Fitted):
-    """``sqrt(d) n + 25600 log10(s)``."""
+    """
+    ``sqrt(d) n + 25600 log10(s)``, smallest first: predicted runtime d, cores n, submit time s.
+
+    Fitted by simulation (Carastan-Santos and de Camargo, SC 2017). Times are in seconds, ``s`` from
+    the start of the log.
+    """
 
     name = "f2"
     value = staticmethod(lambda d, n, log_s: np.sqrt(d) * n + 2.56e4 * log_s)
 
 
 class F3(_Fitted):
-    """``d n + 6.86e6 log10(s)``."""
+    """
+    ``d n + 6.86e6 log10(s)``, smallest first: predicted runtime d, cores n, submit time s.
+
+    Fitted by simulation (Carastan-Santos and de Camargo, SC 2017). Times are in seconds, ``s`` from
+    the start of the log.
+    """
 
     name = "f3"
     value = staticmethod(lambda d, n, log_s: d * n + 6.86e6 * log_s)
 
 
 class F4(_Fitted):
-    """``d sqrt(n) + 5.3e5 log10(s)``."""
+    """
+    ``d sqrt(n) + 5.3e5 log10(s)``, smallest first: predicted runtime d, cores n, submit time s.
+
+    Fitted by simulation (Carastan-Santos and de Camargo, SC 2017). Times are in seconds, ``s`` from
+    the start of the log.
+    """
 
     name = "f4"
     value = staticmethod(lambda d, n, log_s: d * np.sqrt(n) + 5.30e5 * log_s)

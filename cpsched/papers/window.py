@@ -41,10 +41,12 @@ WINDOW_HALVED = "window_halved"
 @dataclass(kw_only=True, eq=False)
 class WindowDispatcher(LearningDispatcher):
     """
-    Base class of dispatchers that select jobs of a window to start now by an integer program.
+    Base class of dispatchers that select jobs to start now from the head of the queue.
 
-    The papers do not define when a halved window grows again. Here it is full again after the next
-    decision that met the limit.
+    An integer program selects them among the first jobs of the queue (the window). If the solver
+    misses its limit, nothing starts and the next decision considers half as many jobs. The papers
+    do not define when a halved window grows again. Here it is full again after the next decision
+    that met the limit.
 
     Parameters
     ----------
@@ -55,7 +57,8 @@ class WindowDispatcher(LearningDispatcher):
     interval
         Seconds between decisions. ``none``: a decision at every event.
     limit
-        Deterministic time of the solver for a decision.
+        Work limit of the solver for a decision, in CP-SAT's deterministic time (the same on every
+        computer, some seconds a unit).
 
     Attributes
     ----------
@@ -84,17 +87,17 @@ class WindowDispatcher(LearningDispatcher):
         self.size = self.last_size = self.window
 
     def reset(self, system: System, seed: int) -> None:
-        """Prepare for a system."""
+        """Clear all memory and prepare for a system, before a run starts."""
         super().reset(system, seed)
         self.limits = replace(self.limits, seed=seed)
         self.size = self.last_size = self.window
 
     def state(self) -> Mapping[str, Any]:
-        """Return the size of the window, and what has been learnt."""
+        """Return the size of the window and the history of runtimes, for a checkpoint."""
         return {**super().state(), "window": self.size}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore what :meth:`state` returned."""
+        """Restore the memory that :meth:`state` returned for a checkpoint."""
         super().restore(state)
         self.size = self.last_size = int(state["window"])
 
@@ -103,7 +106,9 @@ class WindowDispatcher(LearningDispatcher):
         return self._in_window(view, self.last_size)[0]
 
     def not_considered(self, view: View, decision: Decision, row: int) -> str:  # noqa: ARG002
-        """Return that a job is outside the window, which may be smaller after missed limits."""
+        """
+        Return the reason that a job is outside the window, which is smaller after missed limits.
+        """
         considered = self.considered(view)
         if row in considered:
             return ""

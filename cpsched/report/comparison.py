@@ -56,15 +56,15 @@ Machine = str | PathLike[str] | System
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Comparison:
     """
-    Results of finished runs, compared with a baseline.
+    Results of finished runs, with differences from a baseline run.
 
     Attributes
     ----------
     folder
-        Folder of the runs, which ``cpsched report`` and :func:`cpsched.load_results` read.
-        Without ``out`` it is removed with this object.
+        Folder of the runs, which ``cpsched report`` and :func:`cpsched.load_results` read. Without
+        ``out`` it is removed with this object.
     table
-        Every metric of every run, compared with the baseline's.
+        Every metric of every run, and its difference from the baseline.
     """
 
     folder: Path
@@ -72,7 +72,7 @@ class Comparison:
 
     @property
     def finding(self) -> str:
-        """The result summary in sentences. Empty if there is nothing to compare."""
+        """Summary of the results in sentences. Empty if there is only one run."""
         return "\n".join(conclusions(self.table, _REPEAT))
 
     @cached_property
@@ -80,7 +80,7 @@ class Comparison:
         """
         The runs with their schedules, in the order of the tables, read at first use.
 
-        The ``label`` of each is its name in tables: for a scenario, its changes.
+        Attribute ``label`` of a run is its name in tables. For a scenario these are its changes.
         """
         runs = self.table.study.runs
         return tuple(replace(load_run(run.path), label=run.dispatcher) for run in runs)

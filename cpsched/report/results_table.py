@@ -35,16 +35,20 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ResultsTable:
     """
-    Results of a study.
+    Metrics of the runs of a study, compared with the baseline.
+
+    A run here is one combination of workload, system, dispatcher and predictor (``RunKey``), with
+    all its repetitions. A case is a workload on a system.
 
     Attributes
     ----------
     study
-        Its finished runs and its baseline.
+        The finished runs of the study, and its baseline.
     rows
-        A row for each run (with all its repetitions), group of jobs and metric.
+        A row for each run, group of jobs and metric.
     record
-        Recorded waits and those of a baseline, by group of jobs (:mod:`cpsched.study.record`).
+        Recorded waits and simulated waits of a baseline, by group of jobs
+        (:mod:`cpsched.study.record`).
     """
 
     study: Results
@@ -56,12 +60,14 @@ class ResultsTable:
 
     @cached_property
     def repetitions(self) -> dict[RunKey, list[RunResult]]:
-        """The repetitions of each workload, system, dispatcher and predictor, in order."""
+        """
+        The repetitions of each run: combination of workload, system, dispatcher and predictor.
+        """
         return {of[0].key: of for of in _repeated(self.study.runs)}
 
     @cached_property
     def cases(self) -> dict[str, list[RunKey]]:
-        """The runs of each workload and system (``workload on system``), in order."""
+        """The runs of each case, by its name ``WORKLOAD on SYSTEM``."""
         cases: dict[str, list[RunKey]] = {}
         for key, of in self.repetitions.items():
             cases.setdefault(of[0].case, []).append(key)
@@ -79,20 +85,23 @@ class ResultsTable:
         return {(row.run, row.group, row.metric): row for row in self.rows}
 
     def get(self, run: RunKey, name: str, group: Group = ALL) -> Result | None:
-        """Return a row; None if the run has no such metric."""
+        """
+        Return the row of a metric for a run and a group of jobs. None if the run has no such
+        metric.
+        """
         return self._by_key.get((run, group, name))
 
     def values(self, run: RunKey) -> dict[str, Value]:
-        """Return the metrics of all jobs of a run, by name."""
+        """Return the metrics of a run over all jobs, by name."""
         return {row.metric: row.value for row in self._by_run[run] if row.group == ALL}
 
     def baseline_of(self, run: RunKey) -> RunKey | None:
-        """Return the baseline of a run. None for the baseline itself."""
+        """Return the baseline run that a run is compared with. None for the baseline itself."""
         return next((row.baseline for row in self._by_run[run] if row.baseline), None)
 
     @cached_property
     def baselines(self) -> frozenset[RunKey]:
-        """The baseline runs."""
+        """The runs that others are compared with."""
         return frozenset(row.baseline for row in self.rows if row.baseline is not None)
 
     def knows_runtimes(self, run: RunKey) -> bool:
@@ -103,7 +112,8 @@ class ResultsTable:
 
     def name(self, run: RunKey) -> str:
         """
-        Return a run's name at its workload and system: its dispatcher, with more if necessary.
+        Return the name of a run in tables: its dispatcher, with more if necessary to distinguish
+        it.
         """
         runs = self.cases[case_of(self.repetitions[run][0].labels)]
         if self.study.by_group or len({predictor for *_, predictor in runs}) == 1:
@@ -111,7 +121,7 @@ class ResultsTable:
         return f"{run[2]} with {estimate(run[3])}"
 
     def metrics(self, case: str, section: str, group: Group = ALL) -> list[Metric]:
-        """Return the metrics of a section for which a run of a case has a value."""
+        """Return the metrics of a section of tables for which a run of a case has a value."""
         order = [known.name for known in METRICS if known.section == section]
         names = {
             row.metric
@@ -123,14 +133,15 @@ class ResultsTable:
         return sorted(listed, key=lambda known: (_position(known, order), known.name))
 
     def groups(self, case: str, kind: str) -> list[Group]:
-        """Return the job groups of a case by ``kind``: ``length``, ``size`` or another."""
+        """
+        Return the groups of jobs of a case, such as ``short``, ``medium`` and ``long`` by
+        ``length``.
+        """
         groups = (row.group for run in self.cases[case] for row in self._by_run[run])
         return [group for group in dict.fromkeys(groups) if group[0] == kind]
 
     def group_rows(self, run: RunKey) -> list[Result]:
-        """
-        Return the changes of waits by group of jobs in a run, read from its jobs if necessary.
-        """
+        """Return the changes of waits in a run against the baseline, by group of jobs."""
         if run not in self._groups_read:
             rows = [row for row in self._by_run[run] if row.metric in COMMON]
             self._groups_read[run] = rows or list(self._groups_of([run]))
@@ -146,7 +157,7 @@ class ResultsTable:
         yield from group_results(repeated, study.baseline, study.measure_from, runs)
 
     def is_lower(self, run: RunKey, other: RunKey, name: str) -> bool:
-        """Return whether a metric of one run is significantly lower than that of another."""
+        """Return whether a metric is significantly lower in one run than in another."""
         return is_lower(self.repetitions[run], self.repetitions[other], name)
 
     def front(self, case: str) -> list[RunKey]:
@@ -155,8 +166,8 @@ class ResultsTable:
 
         A run is off the front if another has means at least as low in all three, and a
         significantly lower one in one of them (:func:`~cpsched.study.comparisons.is_lower`).
-        Differences within the noise remove no run. Runs that know the actual runtimes have a front
-        of their own, because no forecast can match them.
+        Differences that are not significant remove no run. Runs that know the actual runtimes have
+        a front of their own, because no forecast can match them.
         """
         values = {run: [self._value(run, name) for name in RANKED] for run in self.cases[case]}
         complete = [run for run, of in values.items() if None not in of]
@@ -177,7 +188,11 @@ class ResultsTable:
         return None if row is None else row.value
 
     def outcomes(self) -> Iterator[dict[str, Any]]:
-        """Yield the outcomes of the jobs and rows of each run, as means over the repetitions."""
+        """
+        Yield the number of jobs with each outcome (such as completed or rejected) in each run.
+
+        Numbers are means over the repetitions. Excluded rows of the log are outcomes too.
+        """
         for of in self.repetitions.values():
             for name in dict.fromkeys(name for run in of for name in run.outcomes):
                 each = [run.outcomes.get(name, {}) for run in of]
@@ -191,7 +206,7 @@ class ResultsTable:
                 }
 
     def as_rows(self) -> list[dict[str, Any]]:
-        """Return the rows with plain values by column, as in ``results.csv``."""
+        """Return the rows as dictionaries by column, as in ``results.csv``."""
         return [row.as_row() for row in self.rows]
 
     def to_pandas(self) -> pd.DataFrame:

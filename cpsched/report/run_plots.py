@@ -23,32 +23,32 @@ if TYPE_CHECKING:
 
 
 def wait(run: Run) -> Figure:
-    """Return the longest wait of the jobs up to each percentile."""
+    """Return a figure of the wait at each percentile of the jobs."""
     data = _data(run)
     return _drawn(lambda: draw_distributions([data], lambda of: of.wait, "wait", is_wait=True))
 
 
 def slowdown(run: Run) -> Figure:
-    """Return the largest bounded slowdown of the jobs up to each percentile."""
+    """Return a figure of the bounded slowdown at each percentile of the jobs."""
     data = _data(run)
     label = "bounded slowdown"
     return _drawn(lambda: draw_distributions([data], lambda of: of.slowdown, label, is_wait=False))
 
 
 def size(run: Run) -> Figure:
-    """Return mean waits by the cores of a job."""
+    """Return a figure of mean waits by the cores of a job."""
     data = _data(run)
     return _drawn(lambda: draw_by_size([data]))
 
 
 def queue(run: Run) -> Figure:
-    """Return the number of waiting jobs over time."""
+    """Return a figure of the number of waiting jobs over time."""
     data = _data(run)
     return _drawn(lambda: draw_over_time([data], lambda of: of.queue_over_time, "waiting jobs"))
 
 
 def use(run: Run, resource: str = "core") -> Figure:
-    """Return the share of a resource in use over time."""
+    """Return a figure of the share of a resource type in use over time."""
     data = _data(run)
     if resource not in data.use:
         raise ConfigError(
@@ -59,7 +59,9 @@ def use(run: Run, resource: str = "core") -> Figure:
 
 
 def schedule(run: Run) -> Figure:
-    """Return the nodes on the day with the longest queue, coloured by the waits of jobs."""
+    """
+    Return a figure of the nodes on the day with the longest queue, coloured by the waits of jobs.
+    """
     day = busiest(run.schedule)
     if day is None:
         raise ConfigError("there is nothing to draw: no job ran", key="plot")

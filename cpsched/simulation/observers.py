@@ -17,50 +17,68 @@ if TYPE_CHECKING:
 
 class Observer:
     """
-    Base class of observers of a simulation. ``job`` is a handle, times are seconds.
+    Base class of observers, whose methods the simulator calls at submits, starts, ends and
+    decisions.
 
-    Methods are called after each event. They must not change anything.
+    Override the methods of interest. They must not change anything. ``job`` is the handle of a job,
+    and ``now`` is the present second.
 
     Attributes
     ----------
     native
-        Native observer that the event loop calls for starts and native decisions, without Python.
-        None for an observer with :meth:`on_start` and :meth:`on_decision`. With the latter, every
+        Compiled observer that the simulator calls for starts and compiled decisions. None for an
+        observer with :meth:`on_start` and :meth:`on_decision`. If one has the latter, every
         decision is made by Python.
     """
 
     native: _core.NativeObserver | None = None
 
     def on_begin(self, dispatcher: Dispatcher) -> None:
-        """Called when everything is prepared, before the first event."""
+        """Called once before the first event, with the dispatcher of the run."""
 
     def on_submit(self, first: int, end: int, now: int) -> None:
-        """Called when jobs ``[first, end)`` were submitted."""
+        """Called after the submission of jobs with handles in ``[first, end)``."""
 
     def on_start(self, job: int, allocation: Allocation, now: int) -> None:
-        """Called when a job started."""
+        """Called after the start of a job on its nodes."""
 
     def on_resize(self, job: int, allocation: Allocation, now: int) -> None:
-        """Called when a running job continues on other nodes, after :meth:`on_leave`."""
+        """
+        Called after a running job has moved to other nodes. :meth:`on_leave` is called before.
+        """
 
     def on_leave(self, job: int, since: int, now: int, why: int) -> None:
         """
-        Called when a job left its nodes before its end, with the second since which it had them.
+        Called after a job has left its nodes before its end, by a resize, requeue or suspension.
 
-        ``why`` is a :class:`~cpsched.model.schedule.Leaving`.
+        Parameters
+        ----------
+        since
+            The second since which the job had these nodes.
+        why
+            A :class:`~cpsched.model.schedule.Leaving` code.
         """
 
     def on_end(self, job: int, outcome: int, now: int) -> None:
-        """Called when a job ended, with an :class:`~cpsched.simulation.simulator.JobOutcome`."""
+        """
+        Called after the end of a job, with its :class:`~cpsched.model.schedule.JobOutcome` code.
+        """
 
     def on_decision(self, view: View, decision: Decision, seconds: float) -> None:
-        """Called after a decision, with its seconds, before its actions are carried out."""
+        """
+        Called after each decision of the dispatcher, before its actions are carried out.
+
+        Parameters
+        ----------
+        seconds
+            Computing time of the decision.
+        """
 
     def on_progress(self, ended: int, waiting: int, now: int) -> None:
-        """Called every few instants with the numbers of ended and waiting jobs."""
+        """Called from time to time with the numbers of ended and waiting jobs."""
 
     def on_instant(self, now: int) -> None:
-        """Called when all events of this second are done."""
+        """Called after all events of a second."""
 
 
 #: The methods that an observer may have.
@@ -69,10 +87,10 @@ HOOKS = tuple(name for name in vars(Observer) if name.startswith("on_"))
 
 class RunObserver(Observer):
     """
-    Base class of observers for ``simulate --observe NAME:KEY=VALUE,...``, of one run each.
+    Base class of observers that ``simulate --observe NAME:KEY=VALUE,...`` names, one for each run.
 
-    The options are the parameters of the constructor. The name is an entry point in the group
-    ``cpsched.observers``.
+    The options are the parameters of the constructor. The name of a class of your own is
+    ``module:Class``.
     """
 
     @contextmanager
@@ -84,17 +102,17 @@ class RunObserver(Observer):
         overwrite: bool,  # noqa: ARG002
     ) -> Iterator[None]:
         """
-        Open the files of the observer for the time of the simulation.
+        Return a context in which the observer's files are open.
 
         The context is entered before the simulation, and left after the run has ended or failed.
 
         Parameters
         ----------
         dispatcher
-            A dispatcher like the run's, for its properties only. :meth:`on_begin` receives the
-            run's own.
+            A dispatcher like that of the run, for its properties only. :meth:`on_begin` receives
+            the run's own.
         job_ids
-            Names of the jobs, by handle.
+            Ids of the jobs in the log, by handle.
         overwrite
             Whether existing files may be replaced.
 

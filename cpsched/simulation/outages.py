@@ -26,7 +26,7 @@ _LONGEST = 100 * 366 * 86400
 
 
 class OutageModel(Protocol):
-    """Base class of models of node outages, registered under ``cpsched.outages``."""
+    """Base class of models of node outages, such as ``random``."""
 
     def outages(self, names: Sequence[str], first: int, last: int, seed: int) -> Outages:
         """
@@ -35,9 +35,9 @@ class OutageModel(Protocol):
         Parameters
         ----------
         names
-            Names of the nodes.
+            Names of the nodes of the system, in its order.
         first, last
-            The second of the first submit, and the last second that matters.
+            The second of the first submit, and the last second of interest.
         seed
             Seed of all random choices.
         """
@@ -45,12 +45,12 @@ class OutageModel(Protocol):
 
 
 class NoOutages:
-    """No outages."""
+    """No outages of nodes."""
 
     name: ClassVar[str] = "none"
 
     def outages(self, names: Sequence[str], first: int, last: int, seed: int) -> Outages:  # noqa: ARG002
-        """Return none."""
+        """Return an empty set of outages."""
         return Outages.none()
 
 
@@ -76,7 +76,7 @@ class RandomOutages:
         self._mtbf, self._repair = mtbf, repair
 
     def outages(self, names: Sequence[str], first: int, last: int, seed: int) -> Outages:
-        """Draw them, node by node."""
+        """Return the sampled outages of all nodes."""
         intervals: list[tuple[int, int, int]] = []
         for node, stream in enumerate(np.random.SeedSequence(seed).spawn(len(names))):
             rng = np.random.default_rng(stream)
@@ -90,7 +90,7 @@ class RandomOutages:
 
 class OutageDuring:
     """
-    One outage of some nodes.
+    One outage of some nodes, from a start to an end.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class OutageDuring:
 
     def outages(self, names: Sequence[str], first: int, last: int, seed: int) -> Outages:  # noqa: ARG002
         """
-        Return them.
+        Return the outage of each of the nodes.
 
         Raises
         ------
@@ -129,7 +129,7 @@ class OutageDuring:
 
 class OutageTable:
     """
-    Outages from a table.
+    Outages of nodes from a CSV table.
 
     Parameters
     ----------
@@ -147,12 +147,13 @@ class OutageTable:
 
     def outages(self, names: Sequence[str], first: int, last: int, seed: int) -> Outages:  # noqa: ARG002
         """
-        Read them.
+        Return the outages of the table.
 
         Raises
         ------
         TraceError
-            If the file cannot be read, or a line is invalid; names line, column and value.
+            If the file cannot be read, or a line is invalid. The message has line, column and
+            value.
         """
         node_of = {name: node for node, name in enumerate(names)}
         try:

@@ -43,14 +43,14 @@ _END, _RELEASE = int(Phase.END), int(Phase.RELEASE)
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FutureJobs:
     """
-    Jobs that may come; m of them.
+    Jobs that may arrive after the present: m copies of past jobs.
 
     Attributes
     ----------
     like
-        The job, by handle, that each is a copy of, shape ``(m,)``.
+        Handle of the past job that each one is a copy of, shape ``(m,)``.
     submit, runtime
-        Seconds, shape ``(m,)``; submits do not decrease and are after the present.
+        Seconds, shape ``(m,)``. Submits do not decrease and are after the present.
     """
 
     like: IntArray
@@ -59,7 +59,7 @@ class FutureJobs:
 
     @classmethod
     def none(cls) -> Self:
-        """Return no jobs."""
+        """Return an empty set of future jobs."""
         nothing = np.zeros(0, dtype=np.int64)
         return cls(like=nothing, submit=nothing, runtime=nothing)
 
@@ -67,30 +67,30 @@ class FutureJobs:
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Present:
     """
-    A machine, its jobs and a dispatcher at a second; K jobs have been submitted by then.
+    State of a system with its jobs and dispatcher at one second, from which simulations continue.
 
-    Valid until the next event.
+    K jobs have been submitted by then. It is valid until the next event.
 
     Attributes
     ----------
     now
-        The second.
+        The present second.
     jobs
-        The K jobs by handle, on their system. The future of unfinished jobs is unknown: their
-        runtimes are 0.
+        The K jobs by handle, mapped onto their system. The runtimes of unfinished jobs are 0,
+        because they are unknown.
     cluster
-        Where they wait and run.
+        Queue, running jobs and dispatcher.
     dispatcher, predictor
         Specifications of its dispatcher and predictor.
     settings
-        Other settings of a simulation.
+        Settings of a simulation that continues from here.
     outages
-        Those known by now.
+        Outages that are known by now.
     state
-        As :meth:`cpsched.simulation.simulator.Simulator.state` gives it, for these jobs, without
-        future ends.
+        The state of a simulator (:meth:`cpsched.simulation.simulator.Simulator.state`) with these
+        jobs, without future ends.
     work
-        Remaining work of the jobs; None if it only follows from their starts.
+        Remaining work of the jobs. None if it follows from their starts alone.
     """
 
     now: int
@@ -118,14 +118,14 @@ class Present:
         now: int | None = None,
     ) -> Present:
         """
-        Return the present of a simulation that is halted after an instant.
+        Return the present of a simulation that has stopped after the events of a second.
 
         Parameters
         ----------
         fitted, dispatcher, predictor, settings
-            What it was made of.
+            The arguments of the simulation.
         now
-            A second since, before the next instant; by default that of the last one.
+            A later second, before the next event. By default the last simulated second.
         """
         saved = simulator.state()
         saved["now"] = now = simulator.now if now is None else now
@@ -162,19 +162,19 @@ class Present:
         epoch: int | None = None,
     ) -> Present:
         """
-        Return the present of a machine that is not simulated.
+        Return the present of a cluster that your own program runs.
 
         Parameters
         ----------
         dispatcher, predictor
-            The specifications of the cluster's.
+            The specifications of the cluster's dispatcher and predictor.
         ran
-            Runtimes of ended jobs in seconds, by handle; omitted jobs never ran.
+            Runtimes of ended jobs in seconds, by handle. Omitted jobs never ran.
         begin, dependency
-            Of held jobs, by handle: until when, and which jobs they wait for. Other held jobs are
-            assumed to be able to start at once.
+            For held jobs, by handle: the second until which they are held, and the jobs that they
+            wait for. Other held jobs are assumed to be able to start at once.
         outages
-            Those that are known.
+            The known outages.
         epoch
             Unix time of second 0.
         """
@@ -222,26 +222,32 @@ class Present:
 
     @property
     def table(self) -> JobTable:
-        """The K jobs as a dispatcher could see them."""
+        """The K submitted jobs, with the columns that a dispatcher sees."""
         return JobTable(self.cluster.machine.store, immutable(np.arange(len(self))))
 
     def in_state(self, *states: int) -> IntArray:
-        """Return the handles of the jobs that are in one of these states (``STATE``)."""
+        """
+        Return the handles of the jobs in some states, such as ``WAITING`` and ``HELD``.
+
+        The states are constants of :mod:`cpsched.model.columns`.
+        """
         return np.flatnonzero(np.isin(self.table.column(c.STATE), states))
 
     def elapsed(self, handles: IntArray) -> IntArray:
-        """Return how many seconds running jobs have run, as on the units they prefer."""
+        """
+        Return the runtime so far of running jobs, in seconds at their preferred numbers of tasks.
+        """
         ran = [self.cluster.ran(handle, self.now) for handle in handles.tolist()]
         return np.array(ran, dtype=np.int64)
 
     def changed(self, handle: int, **columns: int) -> Present:
         """
-        Return a present in which a waiting job asks for something else, at the same place.
+        Return a present in which a waiting job has another request and the same place in the queue.
 
         Parameters
         ----------
         **columns
-            Columns of the workload and the job's values: ``requested_time``, ``units``, ...
+            Changed values by column of the workload: ``requested_time``, ``units``, ...
         """
         workload = self.jobs.workload
         new = {name: getattr(workload, name).copy() for name in columns}
@@ -263,15 +269,15 @@ class Present:
 
     def future(self, runtime: IntArray, future_jobs: FutureJobs) -> Simulator:
         """
-        Return a simulation that continues from here.
+        Return a simulation that continues from this present.
 
         Parameters
         ----------
         runtime
-            Runtimes in seconds, shape ``(K,)``; of running jobs, more than the elapsed time. Those
-            of ended jobs do not matter.
+            Runtime of each job in seconds, shape ``(K,)``. That of a running job is more than its
+            elapsed time. Those of ended jobs are ignored.
         future_jobs
-            Arriving jobs.
+            Jobs that arrive later.
         """
         arrivals = self._arrivals.followed_by(
             future_jobs.like, future_jobs.submit, np.concatenate([runtime, future_jobs.runtime])

@@ -45,7 +45,7 @@ _FIRST = ("job_id", "user", "group", "queue", "name", "units", "cores", "num_nod
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Run:
     """
-    A finished simulation.
+    Result of a simulation: the schedule, its settings and counts.
 
     Attributes
     ----------
@@ -54,11 +54,11 @@ class Run:
     schedule
         Starts, ends and nodes of all jobs.
     decisions, predictions
-        Counts of the dispatcher and the predictor, the same in every equal run.
+        Counts by name, from the dispatcher and from the predictor. Equal runs have equal counts.
     provenance
-        Basis of the predictions besides the predictor's options: the hash of a model file, ...
+        Basis of the predictions besides the predictor's options, such as the hash of a model file.
     timing
-        Wall-clock and CPU seconds, which differ between equal runs.
+        Wall-clock and CPU seconds of the simulation by part.
     """
 
     dispatcher: str
@@ -78,9 +78,9 @@ class Run:
     @cached_property
     def metrics(self) -> Mapping[str, int | float | None]:
         """
-        The leading metrics by name: ``run.metrics["wait_mean_s"]``, ``run.metrics["wait_max_s"]``.
+        The main metrics by name, such as ``run.metrics["wait_mean_s"]`` and ``["wait_max_s"]``.
 
-        Times are in seconds. None if nothing was measured.
+        Times are in seconds. None if there is nothing to measure, for example no job that ran.
         """
         return leading(self.summary)
 
@@ -116,7 +116,7 @@ class Run:
             ``wait``, ``slowdown`` (all jobs, by percentile), ``size`` (mean waits by cores of a
             job), ``queue``, ``use`` (over time) or ``schedule`` (the nodes on the busiest day).
         options
-            Options of the figure: ``resource`` for ``use`` (``"gpu"``).
+            Options of the figure. For ``use`` the resource type: ``resource="gpu"``.
 
         Raises
         ------

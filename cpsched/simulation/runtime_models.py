@@ -24,22 +24,24 @@ Parts: TypeAlias = int | Fraction
 
 class RuntimeModel(Protocol):
     """
-    Base class of runtime models: recorded runtimes become work, done at a speed.
+    Base class of runtime models: how long a job runs, given the nodes where it runs.
 
-    Registered under ``cpsched.runtime_models``. Only the simulator calls it. ``job`` is a handle.
-    It does not change after ``reset``, so that a simulation can continue from a checkpoint.
+    A job has some work (parts), which it does at a speed (parts per second). For example, 7200
+    parts at speed 2 take 3600 s. Only the simulator calls the methods, with the handle of a job. A
+    model does not change after ``reset``, so that a simulation can continue from a checkpoint.
     """
 
     def reset(self, arrivals: JobStream, seed: int) -> None:
         """
-        Receive the jobs of a simulation, before any other call.
+        Prepare for the jobs of a simulation, before any other call.
 
         Parameters
         ----------
         arrivals
-            The jobs by handle, with the log's data.
+            The jobs by handle, with the data of the log.
         seed
-            Of everything random; what is drawn for a job follows from it and its handle.
+            Seed of all random choices. A random number of a job follows from the seed and its
+            handle.
 
         Raises
         ------
@@ -49,18 +51,18 @@ class RuntimeModel(Protocol):
         ...
 
     def work(self, job: int) -> Parts:
-        """Return the parts of work a job has before it when it starts for the first time."""
+        """Return the work of a job at its first start, in parts. A part has any constant size."""
         ...
 
     def speed(self, job: int, allocation: Allocation) -> Parts:
-        """Return how many parts it does in a second on an allocation; above 0."""
+        """Return how many parts of its work a job does per second on an allocation, more than 0."""
         ...
 
     def parts(self, job: int) -> int:
         """
-        Return how many parts are a second of a job's requested time.
+        Return how many parts of work stand for one second of a job's requested time.
 
-        Asked of jobs only whose size may change; to the others a second is a second.
+        It is the speed at the preferred number of tasks. Only called for jobs that may change size.
         """
         ...
 
@@ -77,7 +79,7 @@ class Recorded:
     name: ClassVar[str] = "recorded"
 
     def reset(self, arrivals: JobStream, seed: int) -> None:  # noqa: ARG002
-        """Read the recorded runtimes."""
+        """Read the recorded runtimes, before any other call."""
         self._work = plain(arrivals.runtime)
         #: Preferred units and serial share of the jobs whose size may change.
         self._sizes: dict[int, tuple[int, int]] = {}
@@ -89,26 +91,26 @@ class Recorded:
         return arrivals.serial
 
     def work(self, job: int) -> int:
-        """Return the recorded runtime, in parts."""
+        """Return the recorded runtime of a job as work, in parts."""
         work = self._work[job]
         return work * self.parts(job) if job in self._sizes else work
 
     def speed(self, job: int, allocation: Allocation) -> Parts:
-        """Return the parts of a second on these units."""
+        """Return how many parts of its work a job does per second with an allocation's tasks."""
         if job not in self._sizes:
             return 1
         return parts_per_second(int(allocation.units.sum()), *self._sizes[job])
 
     def parts(self, job: int) -> int:
-        """Return the parts of a second on the units the job prefers."""
+        """Return how many parts of its work a job does per second with its preferred tasks."""
         return parts_of_second(*self._sizes[job])
 
 
 class Amdahl(Recorded):
     """
-    As ``recorded``, with the same serial share for every job.
+    Recorded runtimes, with the same serial share (Amdahl's law) for every job that changes size.
 
-    Dispatchers use the column ``serial`` all the same.
+    Dispatchers still see the column ``serial`` of the jobs.
 
     Parameters
     ----------

@@ -99,7 +99,9 @@ _ENDS = {
 
 class Simulator:
     """
-    Simulation of a workload on a system under a dispatcher.
+    Simulation of a workload on a system under a dispatcher, step by step.
+
+    :func:`cpsched.simulate` is simpler, and runs to the end.
 
     Parameters
     ----------
@@ -107,17 +109,18 @@ class Simulator:
         A workload mapped onto its system, see :func:`cpsched.systems.mapping.fit`, or its arrivals.
     dispatcher, predictor
         The dispatcher, and the predictor of runtimes.
-    overrun, correction
-        Treatment of jobs at the requested time, and after the predicted end.
+    overrun
+        Treatment of jobs at their requested time: ``kill`` or ``extend``.
+    correction
+        Expected end of a running job after its predicted end: ``requested`` or ``double``.
     dispatch_interval
-        None: a decision at every instant with an event. Otherwise seconds of a grid (from second
-        0): a decision at grid points only, and only after an event since the last one or at the
-        dispatcher's request.
+        None: a decision at every second with an event. Otherwise decisions are only at multiples of
+        this many seconds, after an event since the last one or at the dispatcher's request.
     runtime_model
         Runtimes of jobs, a specification or an object.
     outages
-        Outages, or their model as a specification or an object. Jobs on a failing node are
-        requeued.
+        Outages of nodes, or a model of them as a specification or an object. Jobs on a failing node
+        are requeued.
     seed
         Seed from which dispatcher, predictor, runtime model and outages each get their own.
     observers
@@ -263,16 +266,16 @@ class Simulator:
 
     @property
     def is_native(self) -> bool:
-        """Whether every decision is made without Python."""
+        """Whether compiled code makes every decision, without calling Python."""
         return self._rule is not None
 
     @property
     def now(self) -> int:
-        """The second of the last instant."""
+        """The last simulated second with events."""
         return self._loop.now
 
     def next_time(self) -> int | None:
-        """Return the second of the next event, or None if all is done."""
+        """Return the second of the next event, or None if there is no event left."""
         return self._loop.next_time()
 
     def _span(self) -> tuple[int, int]:
@@ -285,19 +288,19 @@ class Simulator:
 
     def run(self, until: int | None = None) -> None:
         """
-        Simulate until all jobs have ended, or to the last instant before ``until``.
+        Simulate until all jobs have ended, or all events before second ``until``.
 
         Raises
         ------
         DispatchError
-            If the dispatcher breaks an invariant, or leaves jobs waiting forever.
+            If the dispatcher breaks a rule, or leaves jobs waiting forever.
         """
         while self.advance(until):
             pass
 
     def advance(self, until: int | None = None, *, seconds: float = _SECONDS) -> bool:
         """
-        Simulate for some seconds of real time, at least one instant.
+        Simulate for some seconds of real time, at least one simulated second with events.
 
         Returns
         -------
@@ -307,7 +310,7 @@ class Simulator:
         Raises
         ------
         DispatchError
-            As :meth:`run`.
+            If the dispatcher breaks a rule, or leaves jobs waiting forever.
         """
         stop = self._loop.advance(_FOREVER if until is None else until, seconds)
         self._tell_progress()
@@ -316,7 +319,7 @@ class Simulator:
         return stop == _PAUSED
 
     def step(self) -> bool:
-        """Simulate the next instant. Return False if there is none."""
+        """Simulate all events of the next second that has any. Return False if no event is left."""
         time = self.next_time()
         if time is None:
             return self._give_up()
@@ -573,9 +576,7 @@ class Simulator:
             self._loop.started(row)
 
     def why_never(self) -> dict[int, str]:
-        """
-        Return the reasons of the jobs that left the queue because they can never start, by row.
-        """
+        """Return why jobs that left the queue can never start, by row of the workload."""
         reasons = dict(self._never)
         submitted = self.outcome[: self._loop.next_submit]
         for row in np.flatnonzero(submitted == _NEVER_STARTED).tolist():
@@ -640,10 +641,10 @@ class Simulator:
 
     def state(self) -> dict[str, Any]:
         """
-        Return the state from which a simulator of the same run can continue.
+        Return the state from which a simulator with the same arguments can continue.
 
         It has arrays, numbers and nested mappings, including those of observers with a ``state``
-        method (the recorders). Data that follow from the workload are not in it.
+        method. Data that follow from the workload are not in it.
         """
         return {
             "now": self.now,
@@ -667,7 +668,7 @@ class Simulator:
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Restore the result of :meth:`state`, in a simulator just made for the same run."""
+        """Restore the result of :meth:`state`, in a new simulator with the same arguments."""
         loop = self._loop
         loop.now, loop.next_submit = int(saved["now"]), int(saved["next_submit"])
         loop.counter = int(saved["counter"])

@@ -69,7 +69,11 @@ class SiteOptions:
 
 
 class SiteGenerator:
-    """Generator of months of a site; see the module."""
+    """
+    Generator of a synthetic month of jobs of a Slurm site, for system ``site-152``.
+
+    Jobs have partitions, QOS, accounts, job arrays, GPUs and licences.
+    """
 
     name = "site"
     summary = "synthetic month of a Slurm site: partitions, QOS, accounts, arrays, GPUs, licences"

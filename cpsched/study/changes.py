@@ -19,9 +19,10 @@ _Thing = TypeVar("_Thing")
 
 class Change:
     """
-    Base class of changes of a scenario, registered under ``cpsched.changes``.
+    Base class of the changes in a what-if scenario, such as ``add-nodes``.
 
-    Subclasses override at least one of the methods.
+    Subclasses override at least one of the methods ``of_...``. A scenario names a class of your own
+    by ``module:Class``.
     """
 
     name: ClassVar[str]
@@ -29,14 +30,16 @@ class Change:
     @classmethod
     def written(cls, text: str, second: Callable[[str], int]) -> str:  # noqa: ARG003
         """
-        Return the options of a change in a scenario as ``KEY=VALUE,...``.
+        Return the options of a change as ``KEY=VALUE,...``, given the text that the user wrote.
+
+        For example ``QUEUE=H:MM:SS`` of ``max-time`` becomes ``queue=QUEUE,time=H:MM:SS``.
 
         Parameters
         ----------
         text
-            The text after the change's name: these options, or a short form of the change's own.
+            The text after the change's name: options, or a short form of them.
         second
-            Returns the second of the log's clock at a date, which a specification uses instead.
+            Function that returns the second of the log's clock at a date. Options contain seconds.
 
         Raises
         ------
@@ -47,34 +50,34 @@ class Change:
 
     def of_system(self, system: System) -> System:
         """
-        Return the changed system.
+        Return the system of the scenario, given that of the baseline.
 
         Raises
         ------
         ConfigError
-            If the system lacks the object of the change.
+            If the system lacks the object of the change, such as a node group.
         """
         return system
 
     def of_workload(self, workload: Workload, system: System) -> Workload:  # noqa: ARG002
         """
-        Return the changed jobs, on the changed system.
+        Return the jobs of the scenario, given those of the baseline and the system of the scenario.
 
         Raises
         ------
         ConfigError
-            If the log lacks the object of the change.
+            If the log lacks the object of the change, such as a queue.
         """
         return workload
 
     def of_settings(self, settings: Settings) -> Settings:
         """
-        Return the changed settings of runs.
+        Return the settings of runs of the scenario, given those of the baseline.
 
         Raises
         ------
         ConfigError
-            If they already have another value.
+            If the baseline already sets the same option to another value.
         """
         return settings
 

@@ -53,7 +53,7 @@ _REMEDY = "simulate again with --force"
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class SavedRun(Run):
     """
-    A run read from its folder.
+    A run read from a run folder.
 
     Attributes
     ----------
@@ -79,7 +79,10 @@ class SavedRun(Run):
 
     @property
     def recorded(self) -> bool:
-        """Whether jobs ran as long as in the log."""
+        """
+        Whether the runtimes of the simulated jobs are those of the log (runtime model
+        ``recorded``).
+        """
         return self.settings.runtime_model == "recorded"
 
 
@@ -87,14 +90,15 @@ def load_run(
     folder: str | Path, workload: Workload | None = None, *, changed: Collection[str] = ()
 ) -> SavedRun:
     """
-    Read a run folder.
+    Return the run of a run folder.
 
     Parameters
     ----------
     workload
-        A loaded workload. The jobs are not read again if its digest is the run's.
+        A loaded workload. The jobs are not read again if this is the workload of the run (by
+        digest).
     changed
-        Files that are read although they were changed after they were written.
+        Names of files that are read although they were changed after they were written.
 
     Raises
     ------

@@ -241,15 +241,15 @@ def is_file(path: Path) -> bool:
 
 def build(group: str, spec: Spec | str, **given: Any) -> Any:
     """
-    Return the object that a specification names.
+    Return the object that a specification such as ``easy:backfill=sjf`` names.
 
     Parameters
     ----------
     group
-        Registry group: ``dispatchers``, ``predictors``, ...
+        Registry group: ``dispatchers``, ``predictors``, ``allocators``, ``priorities``, ...
     given
-        Arguments that do not come from text. They are passed only if the constructor takes them,
-        and ``truth`` only to classes with ``needs_truth``.
+        Further arguments by name, which are passed only if the constructor takes them. ``truth``
+        (the actual runtimes) is passed only to classes with ``needs_truth``.
 
     Raises
     ------

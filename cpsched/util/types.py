@@ -38,7 +38,7 @@ class Split(IntEnum):
 
 
 class Status(IntEnum):
-    """Recorded status of a job at its end."""
+    """Status of a job at its end, as recorded in the log."""
 
     UNKNOWN = -1
     FAILED = 0

@@ -112,7 +112,11 @@ _COBALT = re.compile(rb";[SE];[0-9]+;(?=[^\n]*\bcwd=)(?=[^\n]*\bexe=)")
 
 
 class Pbs:
-    """PBS accounting logs; see the module for what a record becomes."""
+    """
+    Accounting logs of PBS Pro, OpenPBS and Torque, plain or gzip.
+
+    The docstring of :mod:`cpsched.logs.pbs.format` describes the use of each record.
+    """
 
     name = "pbs"
     summary = "PBS Pro, OpenPBS or Torque accounting log, plain or gzip"

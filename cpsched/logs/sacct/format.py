@@ -57,7 +57,11 @@ _MOST_LISTED = 1_000_000
 
 
 class Sacct:
-    """Output of Slurm's ``sacct``; see the module for what a line becomes."""
+    """
+    Job accounting of Slurm as ``sacct`` prints it (``--parsable2`` or ``--json``), plain or gzip.
+
+    ``docs/reference/log-columns.md`` describes the use of each column.
+    """
 
     name = "sacct"
     summary = "Slurm accounting: sacct --parsable2 or --json, plain or gzip"

@@ -74,12 +74,14 @@ def write(workload: Workload, path: Path) -> list[str]:
 
 def write_schedule(schedule: Schedule, folder: Path, log: str) -> None:
     """
-    Write a simulated schedule as ``LOG.sacct``: output format ``slurm`` of ``cpsched simulate``.
+    Write a simulated schedule as ``LOG.sacct``, in the format of ``sacct --parsable2``.
+
+    It is the output format ``slurm`` of ``cpsched simulate --export``.
 
     Raises
     ------
     TraceError
-        If it cannot be written.
+        If the file cannot be written.
     """
     write(as_recorded(schedule), folder / f"{log.partition('.')[0]}.sacct")
 

@@ -24,7 +24,11 @@ _PARQUET = b"PAR1"
 
 
 class TableFormat:
-    """Tables of jobs; see the module."""
+    """
+    Tables of jobs as CSV (plain or gzip) or Parquet files, with one row per job.
+
+    :mod:`cpsched.logs.tables.own` describes the columns.
+    """
 
     name = "table"
     summary = (

@@ -39,7 +39,10 @@ class LineAuctioneer(Auctioneer):
     fragments: ClassVar[bool]
 
     def weights(self, view: View, bids: Sequence[Bid], priorities: Sequence[int]) -> list[int]:
-        """Return ``P_j + alpha F_i`` of each bid."""
+        """
+        Return the values of bids, ``P_j + alpha F_i``: priority of the job plus preference of the
+        bid.
+        """
         nodesets = np.array([bid.num_nodesets for bid in bids])
         # The nodes that a job can use may be more nodesets than the machine has.
         lines = machine_lines(view.free, self.generic.tolist())
@@ -58,7 +61,7 @@ class LineAuctioneer(Auctioneer):
         return weights(priorities, [bid.job for bid in bids], values, weight)
 
     def spots(self, offer: BidOffer) -> Spots:
-        """Return the candidates of an offer."""
+        """Return the sets of nodes that a job may bid for."""
         return line_spots(offer, fragments=self.fragments, limit=self.bids_per_job)
 
 
@@ -67,6 +70,7 @@ class Aucsched1(LineAuctioneer):
     """
     Auction of contiguous nodes: selects the winning bids and their tasks per node (4.1-4.8).
 
+    A bid is a set of nodes for one waiting job. The numbers are equations of Soner's thesis.
     ``docs/papers/co-allocation.md`` describes the program and its differences from the thesis.
     """
 
@@ -88,6 +92,8 @@ class Aucsched2(LineAuctioneer):
     """
     Auction of contiguous nodes with fixed tasks in the bids (5.1-5.4), and GPU ranges.
 
+    A bid is a set of nodes for one waiting job. A GPU range allows a job some number of GPUs on
+    each node, for example 1 to 4. The numbers are equations of Soner's thesis.
     ``docs/papers/co-allocation.md`` describes the program and its differences from the thesis.
     """
 
@@ -103,6 +109,8 @@ class Aucsched3(Auctioneer):
     """
     Auction of nodes under few and low switches (6.1-6.7), and GPU ranges.
 
+    A bid is a set of nodes for one waiting job. A GPU range allows a job some number of GPUs on
+    each node, for example 1 to 4. The numbers are equations of Soner's thesis.
     ``docs/papers/co-allocation.md`` describes the program and its differences from the thesis.
     """
 
@@ -111,17 +119,21 @@ class Aucsched3(Auctioneer):
     good_for = "few and low switches of a tree, and ranges of GPUs, as in the thesis"
 
     def reset(self, system: System, seed: int) -> None:
-        """Prepare for a system."""
+        """Clear all memory and prepare for a system, before a run starts."""
         super().reset(system, seed)
         self.topology = system.topology
         self.max_generic = int(system.capacity[:, self.generic].sum(axis=1).max(initial=0))
 
     def spots(self, offer: BidOffer) -> Spots:
-        """Return the candidates of an offer, the lowest switches first."""
+        """
+        Return the sets of nodes that a job may bid for, those under the lowest switches first.
+        """
         return switch_spots(offer, self.topology, limit=self.bids_per_job)
 
     def weights(self, view: View, bids: Sequence[Bid], priorities: Sequence[int]) -> list[int]:
-        """Return ``P_j - beta K_ji`` of each bid."""
+        """
+        Return the values of bids, ``P_j - beta K_ji``: priority of the job minus cost of the nodes.
+        """
         topology = self.topology
         first = np.array([bid.node[0] for bid in bids])
         last = np.array([bid.node[-1] for bid in bids])

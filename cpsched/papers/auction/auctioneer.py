@@ -41,7 +41,7 @@ NODES_PER_NODE = 100
 @dataclass(kw_only=True, eq=False)
 class Auctioneer(WindowDispatcher):
     """
-    Base class of auctions: jobs bid for free nodes, and an integer program selects winners.
+    Base class of auctions: waiting jobs bid for sets of free nodes, and an integer program selects.
 
     Parameters
     ----------
@@ -54,7 +54,8 @@ class Auctioneer(WindowDispatcher):
 
     Notes
     -----
-    If the limit passes before the proof, the best selection wins. The window stays as it is.
+    If the limit passes before the solver proves the best selection, the best one found wins. The
+    window stays as it is.
     """
 
     allocates = "pack"
@@ -76,7 +77,7 @@ class Auctioneer(WindowDispatcher):
         self.limits = replace(self.limits, probe=False)
 
     def reset(self, system: System, seed: int) -> None:
-        """Prepare for a system."""
+        """Clear all memory and prepare for a system, before a run starts."""
         super().reset(system, seed)
         #: The generic resources: all kinds but cores and memory.
         self.generic = np.array(
@@ -85,7 +86,10 @@ class Auctioneer(WindowDispatcher):
         )
 
     def choose(self, view: View) -> Decision:
-        """Hold an auction, without the solver if its outcome is clear."""
+        """
+        Return the starts of the winning bids. The solver is not called if they are clear without
+        it.
+        """
         if not len(view.waiting):
             return NOTHING
         auction = self._auction(view)
@@ -99,13 +103,13 @@ class Auctioneer(WindowDispatcher):
         return self._searched(view, auction, known, {})
 
     def candidates(self, view: View) -> JobTable:
-        """Return the jobs that may fit now: others make no bids, and must not keep them away."""
+        """Return the waiting jobs that may fit now. Only they bid."""
         waiting = view.waiting
         return waiting.take(fits_now(view, frozen(waiting.rows.copy()), self.allocator))
 
     @abstractmethod
     def spots(self, offer: BidOffer) -> Spots:
-        """Return the candidates of an offer."""
+        """Return the sets of nodes that a job may bid for."""
 
     @abstractmethod
     def weights(self, view: View, bids: Sequence[Bid], priorities: Sequence[int]) -> list[int]:

@@ -42,12 +42,16 @@ class DnDbes(Dispatcher):
     """
     DN-DBES: a batch scheduler and a runtime scheduler negotiate about jobs that change size.
 
+    The batch scheduler orders the queue, and the runtime scheduler resizes running jobs. Both
+    belong to this dispatcher.
+
     Parameters
     ----------
     attempts
         Largest number of offers in a negotiation.
     depth
-        Largest number of jobs without tasks that are negotiated about and have a reservation.
+        Largest number of waiting jobs without an offered task that are part of a negotiation and
+        have a reservation.
     period
         Seconds between periodic steps. Alternately, running jobs shrink for an offer to waiting
         jobs, and running jobs expand.
@@ -56,7 +60,7 @@ class DnDbes(Dispatcher):
     order
         Order of the queue. The thesis uses ``basic``.
     allocator
-        Name of the allocator.
+        Name of the allocator, which chooses the nodes.
     """
 
     name = "dn-dbes"
@@ -95,7 +99,7 @@ class DnDbes(Dispatcher):
         self._step = self._retry = -1
 
     def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
-        """Prepare for a system."""
+        """Clear all memory and prepare for a system, before a run starts."""
         self.priority_rule.reset(system)
         self.allocator.reset(system)
         self._tables.reset(system)
@@ -103,7 +107,7 @@ class DnDbes(Dispatcher):
         self._forget()
 
     def ranking(self, view: View) -> IntArray:
-        """Return the queue by priority, urgent jobs first."""
+        """Return the waiting jobs by priority, urgent jobs first, as rows of the job store."""
         rows = self.priority_rule.rows(view)
         jobs = type(view.waiting)(view.waiting.store, rows)
         return frozen(rows[np.argsort(jobs.urgent == 0, kind="stable")])
@@ -115,13 +119,15 @@ class DnDbes(Dispatcher):
         row: int,  # noqa: ARG002
         derived: WaitReason,
     ) -> WaitReason:
-        """Return why a job waits that would fit: nobody asked, or both sides agreed on others."""
+        """
+        Return why a job waits that would fit: no negotiation, or both sides agreed on other jobs.
+        """
         if not decision.stats.get(NEGOTIATIONS):
             return WaitReason.NOT_CONSIDERED
         return WaitReason.NOT_SELECTED if derived is WaitReason.PLANNED_LATER else derived
 
     def not_considered(self, view: View, decision: Decision, row: int) -> str:  # noqa: ARG002
-        """Return that both sides did not negotiate, and when they do again."""
+        """Return the note that both schedulers did not negotiate, and when they do next."""
         if decision.stats.get(NEGOTIATIONS):
             return ""
         again = decision.again_at
@@ -131,7 +137,9 @@ class DnDbes(Dispatcher):
     # --- a decision ------------------------------------------------------------------------------
 
     def decide(self, view: View) -> Decision:
-        """Let both sides negotiate, if something has happened, and do what they agree on."""
+        """
+        Return the starts and resizes on which both schedulers agree, if something has happened.
+        """
         waiting, running = set(view.waiting.handle.tolist()), set(view.running.handle.tolist())
         changed = bool(self._ran - running) or self._tables.slots(view) != self._slots
         stepping = 0 <= self._step != view.now // self._period
@@ -195,7 +203,7 @@ class DnDbes(Dispatcher):
     # --- saving ----------------------------------------------------------------------------------
 
     def state(self) -> Mapping[str, Any]:
-        """Return what it has seen, and what depends on what."""
+        """Return the jobs of the last decision and the waiting jobs that depend on an end."""
         return {
             "waited": np.array(sorted(self._waited), dtype=np.int64),
             "ran": np.array(sorted(self._ran), dtype=np.int64),
@@ -208,7 +216,7 @@ class DnDbes(Dispatcher):
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore what :meth:`state` returned."""
+        """Restore the memory that :meth:`state` returned for a checkpoint."""
         self._waited, self._ran = set(state["waited"].tolist()), set(state["ran"].tolist())
         self._blocks = {int(running): int(job) for running, job in state["blocks"].tolist()}
         self._slots, self._step = int(state["slots"]), int(state["step"])

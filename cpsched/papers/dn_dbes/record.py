@@ -58,7 +58,7 @@ class NegotiationLog(RunObserver):
     def opened(
         self, dispatcher: Dispatcher, job_ids: Sequence[str], *, overwrite: bool
     ) -> Iterator[None]:
-        """Hold the file open, which replaces another only when it is whole."""
+        """Open the file. An existing file is replaced only when the new one is complete."""
         if _negotiation_of(dispatcher) is None:
             raise ConfigError(f"{dispatcher.name} does not negotiate. Use dn-dbes.", key=self.name)
         check_new_file(self._path, overwrite=overwrite, key=self.name)
@@ -67,7 +67,7 @@ class NegotiationLog(RunObserver):
             yield
 
     def on_begin(self, dispatcher: Dispatcher) -> None:
-        """Listen from now on."""
+        """Start to record the messages of the dispatcher's two schedulers."""
         negotiation = _negotiation_of(dispatcher)
         if negotiation is not None and self._open is not None:
             listen(negotiation, self._open, self._names)

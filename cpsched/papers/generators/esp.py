@@ -137,7 +137,11 @@ def _check(options: EspOptions | EspNodesOptions) -> None:
 
 
 class Esp:
-    """Generator of ESP-2 workloads; see the module."""
+    """
+    Generator of ESP-2 workloads (Effective System Performance), in cores, with CPU and GPU jobs.
+
+    Jobs and doubling are those of IPSCHED (Soner and Ozturan, section V).
+    """
 
     name = "esp"
     summary = "ESP-2 benchmark: 230 jobs, or 458 for CPU-GPU systems, that fill a system for hours"
@@ -176,7 +180,10 @@ class Esp:
 
 
 class EspNodes:
-    """Generator of ESP workloads in whole nodes; see the module."""
+    """
+    Generator of ESP workloads (Effective System Performance) in whole nodes, as in Wong et al.
+    2000.
+    """
 
     name = "esp-nodes"
     summary = "ESP benchmark as first published: 228 jobs of whole nodes, on 16 nodes or more"

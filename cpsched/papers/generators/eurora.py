@@ -69,7 +69,7 @@ class EuroraOptions:
 
 
 class Eurora:
-    """Generator of workloads like Eurora's; see the module."""
+    """Generator of 18 months of jobs like those of Eurora, the GPU and MIC cluster of CINECA."""
 
     name = "eurora"
     summary = "synthetic jobs after 18 months of Eurora (CINECA): cores, GPUs, MICs, three queues"

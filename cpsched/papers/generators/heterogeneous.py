@@ -93,7 +93,9 @@ class HeterogeneousOptions:
 
 
 class Heterogeneous:
-    """Generator of workloads for CPU-GPU machines; see the module."""
+    """
+    Generator of workloads for clusters with GPUs in every node (Soner's thesis, 7.3.2 and 7.3.3).
+    """
 
     name = "heterogeneous"
     summary = "CPU-GPU workloads of AUCSCHED1 to 3: cores, nodes, GPUs per node, GPU ranges"

@@ -36,14 +36,16 @@ OBJECTIVES = ("priority", "priority-cores")
 @dataclass(kw_only=True, eq=False)
 class Ipsched(WindowDispatcher):
     """
-    Integer programming over a window of jobs: selects jobs to start on few nodes.
+    Integer programming over the first jobs of the queue: selects jobs to start on few nodes.
 
     Parameters
     ----------
     order, window, interval, limit
         As for :class:`~cpsched.papers.window.WindowDispatcher`.
     objective
-        ``priority``: ``sum P_j (s_j - c_j)``. ``priority-cores``: ``sum P_j R_j (s_j - c_j)``.
+        ``priority``: ``sum P_j (s_j - c_j)``. ``priority-cores``: ``sum P_j R_j (s_j - c_j)``. The
+        sum is over jobs j with priority ``P_j`` and ``R_j`` cores. ``s_j`` is 1 for a selected job,
+        and ``c_j`` grows with the number of its nodes.
     """
 
     name = "ipsched"
@@ -63,7 +65,9 @@ class Ipsched(WindowDispatcher):
         self.limits = replace(self.limits, presolve=False, relax=True)
 
     def choose(self, view: View) -> Decision:
-        """Match the window to the nodes; nothing starts if the limit passes before the proof."""
+        """
+        Return the starts of the selected jobs. None start if the limit passes before the proof.
+        """
         if not len(view.waiting):
             return NOTHING
         problem = self._problem(view)

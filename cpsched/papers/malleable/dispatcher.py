@@ -29,19 +29,21 @@ if TYPE_CHECKING:
 
 class Malleable(Wrapper):
     """
-    Sizes of malleable jobs by a strategy, around another dispatcher.
+    Sizes (numbers of tasks) of malleable jobs by a strategy, around another dispatcher.
 
     The other dispatcher sees each moldable and malleable job with its starting size and decides the
     starts. Running malleable jobs then shrink for waiting jobs, in the order of the queue. A job
     that overtakes the first waiting one must be expected to end before the planned start of that
-    job. Running jobs grow into idle tasks if they gain more time than the resize costs.
+    job. Running jobs grow into idle capacity if they gain more time than the resize costs.
 
     Parameters
     ----------
     strategy
-        See :class:`~cpsched.papers.malleable.sizes.Strategy`.
+        ``minimum``: jobs start with their fewest tasks. ``preferred``: with the preferred number,
+        and shrink to the fewest. ``keep-preferred``: they never shrink below the preferred number.
+        ``average``: as ``minimum``, but jobs share idle capacity in proportion to their ranges.
     dispatcher
-        The wrapped dispatcher.
+        Specification of the wrapped dispatcher.
     depth
         Number of waiting jobs for which running jobs may shrink in one decision.
     """
@@ -67,7 +69,9 @@ class Malleable(Wrapper):
         self._shadow = Shadow()
 
     def decide(self, view: View) -> Decision:
-        """Ask the other dispatcher, then make room for more, or let jobs grow."""
+        """
+        Return the other dispatcher's starts, more starts by shrinking jobs, and jobs that grow.
+        """
         shown = self.shown(view)
         decision = self.inner.decide(shown)
         if any(type(action) is not Start for action in decision.actions):
@@ -82,7 +86,7 @@ class Malleable(Wrapper):
         )
 
     def shown(self, view: View) -> View:
-        """Return the view in which jobs ask for the sizes they start with."""
+        """Return the view that the other dispatcher sees: each job has its starting size."""
         waiting = view.waiting
         if not self._strategy.starts_small or not len(waiting):
             return view

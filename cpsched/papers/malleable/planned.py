@@ -35,17 +35,17 @@ SOLVES, IMPROVED = "solves", "improved"
 
 class CpMalleable(Wrapper):
     """
-    Sizes and starts of jobs, decided together by CP-SAT.
+    Sizes (numbers of tasks) and starts of jobs, planned together by CP-SAT.
 
-    Another dispatcher decides first. If it starts all jobs, running jobs grow into idle tasks. If
-    jobs wait, a window of them is planned together with the running malleable jobs that can release
-    most. The plan minimizes the sum of weighted ends. Its immediate starts are made, and running
-    jobs get its sizes.
+    Another dispatcher decides first. If it starts all jobs, running jobs grow into idle capacity.
+    If jobs wait, a window of them is planned together with the running malleable jobs that can
+    release most. The plan minimizes the sum of weighted ends. Its immediate starts are made, and
+    running jobs get its sizes.
 
     Parameters
     ----------
     dispatcher
-        The dispatcher that decides first, and alone if the plan finds no nodes.
+        The dispatcher that decides first. Its decision stands if the plan finds no nodes.
     window, running
         Largest numbers of waiting and of running jobs in a plan. One in four jobs of the window are
         those with the longest waits, the others those with the least expected work.
@@ -53,7 +53,7 @@ class CpMalleable(Wrapper):
         Seconds of waiting after which the end of a job counts twice (after twice as many: three
         times).
     limit
-        Deterministic time of a solver call.
+        Work limit of a solver call, in CP-SAT's deterministic time (the same on every computer).
     """
 
     name = "cp-malleable"
@@ -83,22 +83,24 @@ class CpMalleable(Wrapper):
         self._planned = -1
 
     def reset(self, system: System, seed: int) -> None:
-        """Prepare for a system."""
+        """Clear all memory and prepare for a system, before a run starts."""
         super().reset(system, seed)
         self._limits = replace(self._limits, seed=seed)
         self._planned = -1
 
     def state(self) -> Mapping[str, Any]:
-        """Return the second of the last plan, and what the other dispatcher remembers."""
+        """
+        Return the second of the last plan and the state of the other dispatcher, for a checkpoint.
+        """
         return {**super().state(), "planned": self._planned}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore what :meth:`state` returned."""
+        """Restore the memory that :meth:`state` returned for a checkpoint."""
         super().restore(state)
         self._planned = int(state["planned"])
 
     def decide(self, view: View) -> Decision:
-        """Ask the other dispatcher; plan where jobs would wait."""
+        """Return the decision of the other dispatcher, or of a plan if jobs would wait."""
         decision = self.inner.decide(view)
         if any(type(action) is not Start for action in decision.actions):
             return decision

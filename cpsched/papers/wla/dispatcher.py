@@ -97,24 +97,26 @@ class Wla(LearningDispatcher):
         self._shadow = Shadow()
 
     def reset(self, system: System, seed: int) -> None:
-        """Prepare for a system."""
+        """Clear all memory and prepare for a system, before a run starts."""
         super().reset(system, seed)
         self._machine = MachineSlots(system)
 
     def choose(self, view: View) -> Decision:
-        """Pack the window into the slots, and backfill."""
+        """Return the starts of the jobs that fit into the slots, and of backfilled jobs."""
         self._machine.update(view, np.unique(view.waiting.eligible_class))
         return self._backfilled(view) if self._backfills else self._window_alone(view)
 
     def considered(self, view: View) -> IntArray | None:
-        """Return the window; None where others may start, too."""
+        """
+        Return the jobs of the window, as rows of the job store. None if other jobs may start too.
+        """
         if self._backfills:
             return None
         self._machine.update(view, np.unique(view.waiting.eligible_class))
         return self._window(view)
 
     def not_considered(self, view: View, decision: Decision, row: int) -> str:  # noqa: ARG002
-        """Return that a job is outside the window."""
+        """Return the reason that a job is outside the window."""
         considered = self.considered(view)
         if considered is None or row in considered:
             return ""

@@ -89,7 +89,11 @@ class NodeLayout(NamedTuple):
 
 
 class SlurmTopologyFiles:
-    """Reader of the file of Slurm that a system file's key ``slurm`` of ``[topology]`` names."""
+    """
+    Reader of Slurm's ``topology.conf``, which the key ``slurm`` in ``[topology]`` names.
+
+    The key is in a system file.
+    """
 
     def read(self, file: Path, node_names: Sequence[str]) -> tuple[IntArray, Topology]:
         """

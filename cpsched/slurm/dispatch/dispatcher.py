@@ -71,14 +71,14 @@ class Slurm(Preemption):
         self.preempts: bool = self.policy["PreemptType"] != "preempt/none"
 
     def native(self, store: JobStore, num_jobs: int) -> NativeRule | None:  # noqa: ARG002
-        """Return the native scheduler, unless jobs may preempt others."""
+        """Return compiled code for the decisions, or None if jobs may preempt others."""
         if type(self) is not Slurm or self.preempts:
             return None
         return _SlurmRule(self.passes, store)
 
     def reset(self, system: System, seed: int) -> None:
         """
-        Prepare for a system.
+        Clear all memory and prepare for a system, before a run starts.
 
         Raises
         ------
@@ -98,11 +98,13 @@ class Slurm(Preemption):
         return PartitionRules(self.policy, system)
 
     def decide(self, view: View) -> Decision:
-        """Run the passes that are due, and let jobs of high standing preempt others."""
+        """
+        Return the starts of the scheduling passes that are due, and the preemptions they need.
+        """
         return super().decide(view) if self.preempts else self.passes.decide(view)
 
     def shown(self, view: View) -> View:
-        """Return the view without the free capacity that is kept for jobs."""
+        """Return the view without the free capacity that is reserved for preempting jobs."""
         return super().shown(view) if self.preempts else view
 
 

@@ -72,7 +72,7 @@ class Passes(Dispatcher):
 
     def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
         """
-        Prepare for a system.
+        Clear all memory and prepare for a system, before a run starts.
 
         Raises
         ------

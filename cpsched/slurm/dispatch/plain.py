@@ -116,7 +116,7 @@ class SlurmBackfill(LearningDispatcher):
 
     def reset(self, system: System, seed: int) -> None:
         """
-        Prepare for a system.
+        Clear all memory and prepare for a system, before a run starts.
 
         Raises
         ------
@@ -139,7 +139,12 @@ class SlurmBackfill(LearningDispatcher):
         self._last = _LastPasses(0, _records_of(_NONE, _NONE), set(), set())
 
     def choose(self, view: View) -> Decision:
-        """Run the main pass, and the backfill pass where it is due."""
+        """
+        Return the starts of the main pass, and of the backfill pass if one is due.
+
+        The main pass starts jobs in priority order and stops at the first that does not fit. The
+        backfill pass plans reservations and starts later jobs that delay none.
+        """
         backfill = self._is_due(view.now)
         store, rows = view.waiting.store, self.queues[0].rows(view)
         started, looked_at, planned, by_main, by_backfill = self._passes.run(
@@ -157,11 +162,13 @@ class SlurmBackfill(LearningDispatcher):
         return with_plan(view, decision, looked_at, planned)
 
     def state(self) -> Mapping[str, Any]:
-        """Return when the next backfill pass is due, and what has been learnt."""
+        """
+        Return the time of the next backfill pass and the history of runtimes, for a checkpoint.
+        """
         return {**super().state(), "due": self._due}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore what :meth:`state` returned."""
+        """Restore the memory that :meth:`state` returned for a checkpoint."""
         super().restore(state)
         self._due = int(state["due"])
 
@@ -177,7 +184,7 @@ class SlurmBackfill(LearningDispatcher):
         return True
 
     def not_considered(self, view: View, decision: Decision, row: int) -> str:  # noqa: ARG002
-        """Return that a job is beyond the depth of the backfill pass."""
+        """Return the reason that a job is beyond the depth of the backfill pass."""
         queue = PassQueue(
             **self._last._asdict(),
             bounds=self._bounds,
@@ -188,7 +195,9 @@ class SlurmBackfill(LearningDispatcher):
         return queue.out_of_backfill(int(at[0])) if len(at) else ""
 
     def barring(self, view: View, row: int) -> IntArray:  # noqa: ARG002
-        """Return the jobs of the same queue, behind which the main pass stops."""
+        """
+        Return the waiting jobs that a job may not overtake in the main pass, those of its queue.
+        """
         records = self._last.records
         own, nodes = records[records[:, r.ROW] == row], np.zeros((0, 0), dtype=np.bool_)
         return barring(own, records, nodes, lambda _: False)
@@ -200,7 +209,7 @@ class SlurmBackfill(LearningDispatcher):
         row: int,  # noqa: ARG002
         derived: WaitReason,
     ) -> WaitReason:
-        """Say that the main pass stops at the first job without room, until the backfill pass."""
+        """Return the reason why a fitting job waits: the main pass stopped before it."""
         return WaitReason.ORDER if derived is WaitReason.PLANNED_LATER else derived
 
 

@@ -30,12 +30,12 @@ _MOMENTS = ("begin", "cancel", "deadline")
 
 class ScaleLoad(ChangeOfLog):
     """
-    Raise or lower the number of jobs.
+    Raise or lower the number of jobs per day.
 
     Parameters
     ----------
     factor
-        Multiple of the number of jobs.
+        Multiple of the number of jobs. For example 1.2: a fifth more.
     how
         ``copies``: randomly sampled jobs are submitted a second time, on another day of the same
         type, which keeps the daily and weekly pattern. With a factor below 1 some jobs are removed.
@@ -48,7 +48,7 @@ class ScaleLoad(ChangeOfLog):
 
     @classmethod
     def written(cls, text: str, second: Callable[[str], int]) -> str:  # noqa: ARG003
-        """Return the options; a number in front is the factor."""
+        """Return the options as ``KEY=VALUE,...``. A number alone is short for ``factor=``."""
         factor, comma, more = text.partition(",")
         return text if "=" in factor else f"factor={factor}{comma}{more}"
 
@@ -59,7 +59,7 @@ class ScaleLoad(ChangeOfLog):
         self.factor, self.how, self.seed = factor, how, seed
 
     def of_workload(self, workload: Workload, system: System) -> Workload:  # noqa: ARG002
-        """Return them."""
+        """Return the jobs with the changed load."""
         if self.how == "times":
             return self._closer(workload)
         rng = np.random.default_rng(self.seed)
@@ -84,7 +84,7 @@ class ScaleLoad(ChangeOfLog):
 
 class CapRequest(ChangeOfLog):
     """
-    Limit requested times.
+    Limit the requested times of all jobs.
 
     Parameters
     ----------
@@ -99,7 +99,9 @@ class CapRequest(ChangeOfLog):
 
     @classmethod
     def written(cls, text: str, second: Callable[[str], int]) -> str:  # noqa: ARG003
-        """Return the options; ``H:MM:SS`` and ``2x`` are short for them."""
+        """
+        Return the options as ``KEY=VALUE,...``. ``H:MM:SS`` and ``2x`` are short forms of them.
+        """
         if "=" in text:
             return text
         if text.endswith("x"):
@@ -120,7 +122,7 @@ class CapRequest(ChangeOfLog):
         self.factor = factor
 
     def of_workload(self, workload: Workload, system: System) -> Workload:  # noqa: ARG002
-        """Return the jobs with what they ask for then."""
+        """Return the jobs with the limited requested times."""
         requested = workload.requested_time
         cap = np.full(len(workload), self.time)
         if self.factor is not None:
@@ -136,9 +138,9 @@ class _JobFilter(ChangeOfLog):
     Parameters
     ----------
     user, group, queue, partition, name, qos
-        Names as in the log; ``group`` is Slurm's account.
+        Name as in the log. ``group`` is the account in Slurm.
     gpu
-        Whether they ask for GPUs.
+        true: jobs that request GPUs. false: jobs without. By default both.
     """
 
     def __init__(
@@ -177,7 +179,7 @@ class Drop(_JobFilter):
     name: ClassVar[str] = "drop"
 
     def of_workload(self, workload: Workload, system: System) -> Workload:  # noqa: ARG002
-        """Return the others."""
+        """Return the jobs without those that match the options."""
         return workload.take(np.flatnonzero(~self._chosen(workload)))
 
 
@@ -187,7 +189,7 @@ class Keep(_JobFilter):
     name: ClassVar[str] = "keep"
 
     def of_workload(self, workload: Workload, system: System) -> Workload:  # noqa: ARG002
-        """Return them."""
+        """Return only the jobs that match the options."""
         return workload.take(np.flatnonzero(self._chosen(workload)))
 
 

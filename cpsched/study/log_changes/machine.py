@@ -33,10 +33,10 @@ _NUMBERED = re.compile(r"(.*?)(\d+)(\D*)")
 
 class AddNodes(Change):
     """
-    Add nodes to a group, each like the last node of the group.
+    Add nodes to a node group, each like the last node of the group.
 
-    They come after all others in the order of nodes. In a tree or with blocks, they have a switch
-    or block of their own.
+    The new nodes come after all others in the order of nodes. In a topology with switches or
+    blocks, they have a switch or block of their own.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class AddNodes(Change):
         self.group, self.count = group, count
 
     def of_system(self, system: System) -> System:
-        """Return the machine with them."""
+        """Return the system with the added nodes."""
         like = int(np.flatnonzero(_in_group(system, self.group))[-1])
         order = np.append(np.arange(system.num_nodes), np.full(self.count, like))
         names = _more_names(system.node_names[like], set(system.node_names))
@@ -86,7 +86,7 @@ class RemoveNodes(Change):
         self.nodes, self.group, self.count = nodes, group, count
 
     def of_system(self, system: System) -> System:
-        """Return the machine without them."""
+        """Return the system without the nodes."""
         gone = self._gone(system)
         if gone.all():
             raise ConfigError("leaves no node")
@@ -135,7 +135,7 @@ class MaxTime(Change):
 
     @classmethod
     def written(cls, text: str, second: Callable[[str], int]) -> str:  # noqa: ARG003
-        """Return the options; ``QUEUE=H:MM:SS`` is short for them."""
+        """Return the options as ``KEY=VALUE,...``. ``QUEUE=H:MM:SS`` is a short form of them."""
         queue, equals, time = text.partition("=")
         return text if "," in text or not equals else f"queue={queue},time={time}"
 
@@ -148,7 +148,7 @@ class MaxTime(Change):
         self.queue = queue
 
     def of_system(self, system: System) -> System:
-        """Return the machine with the limit."""
+        """Return the system with the time limit of the queue."""
         if self.queue not in system.queues:
             raise _unknown("queue", self.queue, system.queues)
         queue = system.queues[self.queue]
@@ -157,7 +157,7 @@ class MaxTime(Change):
         return replace(system, queues={**system.queues, self.queue: changed})
 
     def of_workload(self, workload: Workload, system: System) -> Workload:
-        """Return the jobs with what they ask for then."""
+        """Return the jobs with requested times of at most the limit."""
         column = getattr(workload, system.log.queue_field)
         default = system.queues[self.queue].default
         names = [system.log.queues.get(name, name) == self.queue for name in column.values]
@@ -185,7 +185,7 @@ class Outage(Change):
 
     @classmethod
     def written(cls, text: str, second: Callable[[str], int]) -> str:
-        """Return the options, their dates as seconds of the log's clock."""
+        """Return the options as ``KEY=VALUE,...``, with dates as seconds of the log's clock."""
         spec = Spec.parse(f"{cls.name}:{text}")
         options = ((key, _second(key, value, second)) for key, value in spec.options)
         return str(Spec(cls.name, tuple(options))).partition(":")[2]
@@ -198,13 +198,13 @@ class Outage(Change):
         self.outages = canonical("outages", str(Spec("during", tuple(options))))
 
     def of_system(self, system: System) -> System:
-        """Return the same machine, if it has the nodes."""
+        """Return the same system, after a check that it has the nodes."""
         if self.nodes != "all":
             named_nodes(self.nodes, dict.fromkeys(system.node_names))
         return system
 
     def of_settings(self, settings: Settings) -> Settings:
-        """Return the settings with it."""
+        """Return the settings of a run with the outage."""
         if settings.outages != "none":
             raise ConfigError(f"outages are already set: {settings.outages}")
         return replace(settings, outages=self.outages)

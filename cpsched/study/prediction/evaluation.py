@@ -35,34 +35,33 @@ WARMUP = 0.1
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Evaluation:
     """
-    A predictor's answers on a log, and how good they were; A jobs.
+    Predictions of a predictor for the jobs of a log, and their accuracy: A jobs.
 
     Attributes
     ----------
     predictor
-        Canonical specification.
+        Canonical specification of the predictor.
     rows
-        Rows of the workload that were replayed, int64, shape ``(A,)``.
+        Rows of the predicted jobs in the workload, int64, shape ``(A,)``.
     ranking_estimate, runtime_estimate, runtime_bound
-        What was predicted for each, seconds.
+        Predicted runtimes of each job, seconds.
     quantiles, ends_within
-        What was predicted besides (:class:`~cpsched.model.prediction.Prediction`), None where
-        nothing.
+        Predicted quantiles and probabilities (:class:`~cpsched.model.prediction.Prediction`). None
+        if there are none.
     scored
-        Index of the first of them that is scored; those before it only teach.
+        Position of the first scored job. The predictor only learns from those before it.
     overall
         Errors over all scored jobs.
     by_class
-        The same for ``short`` (at most 1 h), ``medium`` (at most 12 h) and ``long`` jobs, by
-        runtime.
+        Errors of ``short`` (at most 1 h), ``medium`` (at most 12 h) and ``long`` jobs, by runtime.
     distribution
-        How good the quantiles and chances were; None where there are none.
+        Scores of quantiles and probabilities. None if there are none.
     stats
-        The predictor's own counts: rules used and the like; over all A jobs.
+        Counts of the predictor over all A jobs, such as uses of a rule.
     provenance
-        What the answers rest on besides the options: the hash of a model file.
+        Basis of the predictions besides the options, such as the hash of a model file.
     cpu_us
-        Microseconds of CPU time spent in the predictor for each job: asking, telling, learning.
+        Microseconds of CPU time that the predictor used per job.
     """
 
     predictor: str

@@ -70,7 +70,20 @@ def train(
     progress: Callable[[int], None] | None = None,
 ) -> Training:
     """
-    Train a predictor on a log, with its model fitted at the end of the log.
+    Train a predictor on a log, and fit its model at the last submit of the log.
+
+    Parameters
+    ----------
+    fitted
+        The jobs. Rejected jobs are left out.
+    starts
+        Starts of the jobs, see :func:`cpsched.study.prediction.replay.starts_of`.
+    spec
+        Specification of a predictor that learns, such as ``gbm-log:trees=50``.
+    seed
+        Seed of the predictor.
+    progress
+        Called from time to time with the number of jobs submitted so far.
 
     Raises
     ------
@@ -91,7 +104,16 @@ def train(
 
 
 def save(path: str | Path, training: Training, fitted: Fitted, spec: str) -> None:
-    """Write a trained predictor to a file, with the provenance of its training."""
+    """
+    Write a trained predictor to a model file, with the log and the options of its training.
+
+    Parameters
+    ----------
+    training
+        Result of :func:`train`.
+    fitted, spec
+        The arguments of :func:`train`.
+    """
     workload, rows = fitted.workload, training.evaluation.rows
     training.predictor.drop_unfinished()
     trained = {

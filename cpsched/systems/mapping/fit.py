@@ -35,26 +35,27 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Fitted:
     """
-    A workload mapped onto a system: J jobs, N nodes, C classes.
+    A workload mapped onto a system: which nodes each job may use, and which jobs can never run.
+
+    It has J jobs, N nodes and C classes. A class is a set of jobs with the same eligible nodes.
 
     Attributes
     ----------
     workload
-        Every job of the log, with layout ``units``, the resource types and queues of the system,
-        and a ``requested_time`` for every job.
+        Every job of the log, with layout ``units`` (tasks and nodes instead of processors), the
+        resource types and queues of the system, and a ``requested_time`` for every job.
     system
-        The system as given. For a log that only counts processors on a ``pool``, each node group is
-        one node.
+        The system as given. If the log only counts processors and the system maps them to a
+        ``pool``, each node group is one node.
     eligible_class
-        Row of ``eligible`` for each job, int64, shape ``(J,)``.
+        Class of each job, a row of ``eligible``, int64, shape ``(J,)``.
     eligible
-        Nodes that jobs of each class may use, shape ``(C, N)``. Classes are distinct and in order
-        of first appearance.
+        Whether jobs of each class may use each node, shape ``(C, N)``.
     rejected
         Row and reason of every job that can never run on the system, in row order. These jobs stay
         in ``workload``.
     enforce_time_limits
-        Whether jobs that ask for more time than their queue allows are among these.
+        Whether jobs that ask for more time than their queue allows are rejected.
     restarts, malleable
         Settings for jobs that may be restarted, and for jobs that may change size.
     """
@@ -78,22 +79,22 @@ def fit(
     malleable: str = NONE,
 ) -> Fitted:
     """
-    Map the jobs of a workload onto a system.
+    Return the jobs of a workload mapped onto a system: eligible nodes, queues, time limits.
 
     Parameters
     ----------
     workload
-        As in the log.
+        The workload, as read from a log.
     system
-        The system. Its ``log`` defines the interpretation of processors, memory, queues and
-        constraints.
+        The system. The section ``log`` of its file defines how processors, memory, queues and
+        constraints of a log are interpreted.
     enforce_time_limits
         Whether a job that asks for more time than its queue allows is rejected.
     restarts
-        Jobs that may be restarted, see
+        Jobs that may be restarted, such as ``share=0.5,cost=30``, see
         :class:`~cpsched.systems.mapping.settings.RestartOptions`. ``none``: as in the log.
     malleable
-        Jobs that may change size, see
+        Jobs that may change size, such as ``share=0.5,least=0.5,most=2``, see
         :class:`~cpsched.systems.mapping.settings.MalleableOptions`. ``none``: as in the log.
 
     Returns

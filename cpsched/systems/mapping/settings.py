@@ -46,16 +46,16 @@ class _Options(Model):
 
 class RestartOptions(_Options):
     """
-    Options of the share of a log's jobs that may be restarted.
+    Options for jobs that may be requeued and started again, ``share=0.5,cost=30,checkpoint=600``.
 
     Attributes
     ----------
     share
         Share of the jobs, sampled at random, always the same jobs of a log.
     cost
-        Additional seconds of each start but the first.
+        Seconds that each start but the first takes longer.
     checkpoint
-        Seconds between the checkpoints of a job. 0: none.
+        Seconds between the checkpoints of a job. 0: none, so that a requeued job begins anew.
     """
 
     share: _Fraction = 1.0
@@ -65,7 +65,7 @@ class RestartOptions(_Options):
 
 class MalleableOptions(_Options):
     """
-    Options of the share of a log's jobs that may change size.
+    Options for jobs that may change size (number of tasks), ``share=0.5,least=0.5,most=2``.
 
     Attributes
     ----------
@@ -75,9 +75,10 @@ class MalleableOptions(_Options):
     least, most
         Fewest and most tasks as multiples of the job's tasks, rounded up and down.
     kind
-        Type of the jobs.
+        ``moldable`` (size chosen at the start), ``malleable`` (changed while the job runs) or
+        ``evolving`` (changed at the job's own request).
     serial
-        Serial share of a job's work.
+        Serial share of a job's work (Amdahl's law), 0 to 1.
     cost
         Seconds without progress after each change of size.
     """
