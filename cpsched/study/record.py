@@ -63,7 +63,7 @@ def _rows(run: RunResult, schedule: Schedule, start: int | str | None) -> Iterat
     if not len(waits.rows):
         return
     every = waits.errors()
-    groups = ((*group, waits.errors(own)) for *group, own in _groups(schedule, waits.rows))
+    groups = ((kind, name, waits.errors(own)) for kind, name, own in _groups(schedule, waits.rows))
     for kind, name, errors in chain([("all", "all", every)], groups):
         yield {
             **run.labels,
