@@ -27,9 +27,9 @@ def test_the_wait_of_a_suspended_job_ends_at_its_first_start():
     assert began(schedule)[0] == 0
     waits = (began(schedule) - schedule.workload.submit).tolist()
     assert job_columns(schedule)["wait"].to_pylist() == waits
-    found = summarize(schedule)
-    assert found["wait_s"]["all"]["max"] == max(waits)
-    assert found["queue_jobs"]["mean"] * found["makespan_s"] == pytest.approx(sum(waits))
+    summary = summarize(schedule)
+    assert summary["wait_s"]["all"]["max"] == max(waits)
+    assert summary["queue_jobs"]["mean"] * summary["makespan_s"] == pytest.approx(sum(waits))
 
 
 def test_some_of_several_jobs_are_suspended():

@@ -515,12 +515,12 @@ _COMMANDS = (
 
 
 def _command(words):
-    with redirect_stdout(io.StringIO()) as shown, redirect_stderr(io.StringIO()) as said:
+    with redirect_stdout(io.StringIO()) as shown, redirect_stderr(io.StringIO()) as errors:
         try:
             code = main(words)
         except SystemExit as ended:
             code = ended.code or 0
-    lines = said.getvalue().splitlines()
+    lines = errors.getvalue().splitlines()
     # A group without a command shows its help.
     usage = "Usage:" in shown.getvalue() or any(
         line.startswith(("Usage:", "Error:")) for line in lines
@@ -661,11 +661,11 @@ def outcome(read, folder):
         with time_limit():
             read(folder)
     except CpschedError as error:
-        said = str(error)
-        lines = len(said.splitlines())
-        if said.strip() and lines == 1:
+        message = str(error)
+        lines = len(message.splitlines())
+        if message.strip() and lines == 1:
             return "refused"
-        return f"an error of {lines} lines: {said[:200]!r}"
+        return f"an error of {lines} lines: {message[:200]!r}"
     except (Exception, TooLongError) as error:
         return f"{type(error).__name__}: {str(error)[:200]!r} at {_where(error)}"
     return "read"
@@ -673,10 +673,10 @@ def outcome(read, folder):
 
 def _where(error):
     """Return the last line of the project's own code that an error came through."""
-    at, found = error.__traceback__, ""
+    at, location = error.__traceback__, ""
     while at is not None:
         path = at.tb_frame.f_code.co_filename
         if path.startswith(str(ROOT)) and ".venv" not in path and "tests/support" not in path:
-            found = f"{Path(path).relative_to(ROOT)}:{at.tb_lineno}"
+            location = f"{Path(path).relative_to(ROOT)}:{at.tb_lineno}"
         at = at.tb_next
-    return found
+    return location

@@ -140,7 +140,9 @@ def test_costs_count_where_priorities_are_equal():
     """As printed, beta would be 0, and a job might lie anywhere."""
     view = gpu_view([(1, 0)] * 6, [{"units": 2, "nodes": 2}] * 2, levels=(2,))
     _, where = decided("aucsched3:order=sjf", view)
-    assert {found.node[0] // 2 - found.node[-1] // 2 for found in where.values()} == {0}
+    assert {
+        allocation.node[0] // 2 - allocation.node[-1] // 2 for allocation in where.values()
+    } == {0}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -66,8 +66,8 @@ def test_the_jobs_of_table_8_6_last_the_hours_it_prints(name, jobs, printed):
 def test_types_have_their_shares(name, shares):
     """Table 7.2. Of 1,400 jobs or so, a share is off by 4 points at three deviations."""
     names = np.array(make(workload=name).name.decode())
-    found = [100 * (names == letter).mean() for letter in "ABCD"]
-    assert found == pytest.approx(shares, abs=4)
+    percentages = [100 * (names == letter).mean() for letter in "ABCD"]
+    assert percentages == pytest.approx(shares, abs=4)
     assert "E" not in names
 
 
