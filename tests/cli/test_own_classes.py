@@ -78,22 +78,22 @@ FAULTS = {
 @pytest.mark.parametrize("name", FAULTS)
 def test_explain_says_it_on_one_line(here, cpsched, name):
     """It used to end in a traceback, or in silence."""
-    code, said = FAULTS[name]
+    code, message = FAULTS[name]
     explain = ["explain", "log.swf", "--system", "four.toml", "--job", "9", "--at", "400"]
     made, out, err = cpsched(*explain, "-d", f"failing_own:{name}")
     assert (made, out) == (code, "")
     (line,) = err.splitlines()
-    assert said in line.replace(str(here), "HERE")
+    assert message in line.replace(str(here), "HERE")
 
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_compare_says_it_and_makes_the_other_runs(here, cpsched, name):
-    code, said = FAULTS[name]
+    code, message = FAULTS[name]
     words = ["compare", "log.swf", "--system", "four.toml", "--out", "out", "--no-report"]
     made, out, err = cpsched(*words, "-d", "fifo", "-d", f"failing_own:{name}")
     assert made == code
     (line,) = err.splitlines()
-    assert said in line.replace(str(here), "HERE")
+    assert message in line.replace(str(here), "HERE")
     if code == 1:
         assert "2 runs: 1 simulated, 0 reused, 1 failed" in out
         assert len(list((here / "out" / "runs").iterdir())) == 1

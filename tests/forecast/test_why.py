@@ -150,12 +150,12 @@ def test_a_gpu_is_short():
         request=[[1, 1], [1, 0], [1, 1]], resources=("core", "gpu"), job_id=list("ACB"),
     )  # fmt: skip
     about = ask(workload, system, "B", 5, "greedy")
-    room = about.waiting.room
+    capacity = about.waiting.room
     assert about.waiting.reason is WaitReason.NO_ROOM
-    assert room.obstacle == "it needs 2 GPUs, and 1 GPU is free"
-    assert (room.units, room.short) == (1, 1)
-    assert [(place.nodes, place.units) for place in room.places] == [("n3", 1)]
-    core, gpu = room.resources
+    assert capacity.obstacle == "it needs 2 GPUs, and 1 GPU is free"
+    assert (capacity.units, capacity.short) == (1, 1)
+    assert [(place.nodes, place.units) for place in capacity.places] == [("n3", 1)]
+    core, gpu = capacity.resources
     assert (core.demand, core.free, core.capacity, core.units) == (2, 6, 8, 2)
     assert (gpu.demand, gpu.free, gpu.capacity, gpu.units) == (2, 1, 2, 1)
     assert (ids(about.waiting.waits_for), about.waiting.could_start) == (["A"], 20)

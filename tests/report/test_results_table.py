@@ -49,8 +49,8 @@ def test_what_nobody_measured_is_no_metric_of_a_section():
 
 
 def test_names_have_the_estimate_where_there_are_several():
-    one = table(run("easy"), run("fifo"))
-    assert [one.name(key) for key in one.repetitions] == ["easy", "fifo"]
+    results = table(run("easy"), run("fifo"))
+    assert [results.name(key) for key in results.repetitions] == ["easy", "fifo"]
     two = table(run("easy"), run("easy", predictor="actual"))
     assert [two.name(key) for key in two.repetitions] == [
         "easy with requested time",

@@ -51,7 +51,9 @@ class Folder:
 
     def fresh(self):
         """Forget what is loaded, as another process would not have it."""
-        for name in [one for one in sys.modules if one.partition(".")[0].endswith(self.suffix)]:
+        for name in [
+            module for module in sys.modules if module.partition(".")[0].endswith(self.suffix)
+        ]:
             del sys.modules[name]
         importlib.invalidate_caches()
 
@@ -315,7 +317,7 @@ class Changes(Change): name = "own"
     folder.write("mine", source + "VALUE = 1\n")
     folder.fresh()
     after = all_of()
-    assert all(one.digest != other.digest for one, other in zip(before, after, strict=True))
+    assert all(first.digest != second.digest for first, second in zip(before, after, strict=True))
 
 
 def test_a_file_that_an_inner_dispatcher_names_counts(tmp_path):

@@ -74,26 +74,26 @@ def other_future(workload, schedule, until, rng, longer=1):
         least = until - started + 1 if started != MISSING and started <= until else 0
         runtime[row] = longer * least + rng.integers(0, 50)
     status = np.where(ended, workload.status, rng.choice([Status.FAILED, Status.CANCELLED]))
-    kept = workload.with_columns(
+    changed = workload.with_columns(
         runtime=runtime, status=status, recorded_start=rng.integers(0, 99, len(workload))
     ).take(past)
     extra = int(rng.integers(0, 5))
     columns = ("units", "requested_time", "nodes_min", "nodes_max", "split", "contiguous")
     joined = {
-        name: np.concatenate([getattr(kept, name), getattr(kept, name)[:1].repeat(extra)])
+        name: np.concatenate([getattr(changed, name), getattr(changed, name)[:1].repeat(extra)])
         for name in (*columns, "exclusive")
     }
     return Workload.build(
         title="other",
-        job_id=[*kept.job_id, *(f"new{index}" for index in range(extra))],
-        submit=[*kept.submit, *(until + 1 + rng.integers(0, 9, extra))],
-        runtime=[*kept.runtime, *rng.integers(0, 9, extra)],
-        request=np.concatenate([kept.request, rng.integers(0, 2, (extra, 3))]),
-        per_node=np.concatenate([kept.per_node, np.zeros((extra, 3), dtype=np.int64)]),
-        per_node_max=np.concatenate([kept.per_node_max, np.zeros((extra, 3), dtype=np.int64)]),
+        job_id=[*changed.job_id, *(f"new{index}" for index in range(extra))],
+        submit=[*changed.submit, *(until + 1 + rng.integers(0, 9, extra))],
+        runtime=[*changed.runtime, *rng.integers(0, 9, extra)],
+        request=np.concatenate([changed.request, rng.integers(0, 2, (extra, 3))]),
+        per_node=np.concatenate([changed.per_node, np.zeros((extra, 3), dtype=np.int64)]),
+        per_node_max=np.concatenate([changed.per_node_max, np.zeros((extra, 3), dtype=np.int64)]),
         resources=workload.resources,
-        user=[*kept.user.decode(), *("stranger" for _ in range(extra))],
-        status=[*kept.status, *([1] * extra)],
+        user=[*changed.user.decode(), *("stranger" for _ in range(extra))],
+        status=[*changed.status, *([1] * extra)],
         **joined,
     )
 

@@ -299,8 +299,10 @@ def test_progress_is_told_by_both_loops():
 
     fitted = fit(jobs(*((second, 1, 3) for second in range(200))), machine((1,)))
     for others in ((), (Present(),)):
-        told = Told()
-        simulator(fitted, "easy", told, *others).run()
-        assert [ended for ended, _, _ in told.all] == sorted(ended for ended, _, _ in told.all)
-        assert all(ended + waiting <= 200 for ended, waiting, _ in told.all)
-        assert told.all[-1][0] > 180
+        observer = Told()
+        simulator(fitted, "easy", observer, *others).run()
+        assert [ended for ended, _, _ in observer.all] == sorted(
+            ended for ended, _, _ in observer.all
+        )
+        assert all(ended + waiting <= 200 for ended, waiting, _ in observer.all)
+        assert observer.all[-1][0] > 180

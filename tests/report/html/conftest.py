@@ -72,8 +72,10 @@ def ten_folder(tmp_path_factory):
             rng.lognormal(7.5, 1.6, 1000).clip(1, 80_000), strict=True,
         )
     ]  # fmt: skip
-    names = [f"user{one:03d}" for one in rng.integers(0, 60, 1000)]
-    queues = [("debug", "parallel", "long")[min(int(one // 3600), 2)] for _, _, one, _ in rows]
+    names = [f"user{user:03d}" for user in rng.integers(0, 60, 1000)]
+    queues = [
+        ("debug", "parallel", "long")[min(int(requested // 3600), 2)] for _, _, requested, _ in rows
+    ]
     log = jobs(*rows, user=names, queue=queues, epoch=1_400_000_000)
     folder = tmp_path_factory.mktemp("ten")
     for at, dispatcher in enumerate(TEN):

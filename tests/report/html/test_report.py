@@ -119,9 +119,9 @@ def test_it_is_the_same_again(study, report, tmp_path):
     shutil.copy(study / "study.json", copy)
     second = make_report(copy)
     assert second.page.read_bytes() == report.page.read_bytes()
-    for one, other in zip(report.figures, second.figures, strict=True):
-        assert one.name == other.name
-        assert one.read_bytes() == other.read_bytes()
+    for figure, other in zip(report.figures, second.figures, strict=True):
+        assert figure.name == other.name
+        assert figure.read_bytes() == other.read_bytes()
 
 
 def test_nothing_is_loaded_from_elsewhere(report):

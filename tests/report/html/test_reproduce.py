@@ -30,7 +30,7 @@ def test_a_model_is_named_with_its_hash(tmp_path):
 
 def test_a_hostile_model_stays_in_its_comment():
     """A line end in a path or title does not end the comment."""
-    said = {"model": "m\nrm -rf x", "model_sha256": "ab", "trained_on": "t\r\nrm x"}
-    note = model_note({"provenance": said})
+    provenance = {"model": "m\nrm -rf x", "model_sha256": "ab", "trained_on": "t\r\nrm x"}
+    note = model_note({"provenance": provenance})
     assert note.isprintable()
     assert note.startswith("# ")

@@ -73,13 +73,13 @@ def test_two_runs_are_visible_of_many():
     shown = shown_schedule("a", schedule(3, 10), Window(0, 1000))
     text = charts([shown, shown, shown])
     item = json.loads(text)
-    found = []
+    traces = []
 
     def walk(node):
         if isinstance(node, dict):
             if node.get("name") == "GlyphRenderer":
                 own = node["attributes"]
-                found.append((own["name"], own.get("visible", True)))
+                traces.append((own["name"], own.get("visible", True)))
             for child in node.values():
                 walk(child)
         elif isinstance(node, list):
@@ -87,6 +87,6 @@ def test_two_runs_are_visible_of_many():
                 walk(child)
 
     walk(item)
-    visible = [name for name, is_visible in found if is_visible]
+    visible = [name for name, is_visible in traces if is_visible]
     assert sorted(visible) == ["0 run0", "0 run0", "1 run1", "1 run1"]
-    assert len(found) == 2 * 3 + 2 * 3
+    assert len(traces) == 2 * 3 + 2 * 3
