@@ -33,10 +33,10 @@ def covered(case: Case, draws: int, seed: int) -> tuple[int, int]:
     rng = np.random.default_rng(seed)
     held = there = 0
     for _ in range(draws):
-        found, truth = case(rng)
-        if found is not None and found.low is not None and found.high is not None:
+        estimate, truth = case(rng)
+        if estimate is not None and estimate.low is not None and estimate.high is not None:
             there += 1
-            held += found.low <= truth <= found.high
+            held += estimate.low <= truth <= estimate.high
     return held, there
 
 
@@ -73,8 +73,8 @@ def days(number: int, correlation: float) -> Case:
         base = np.exp(_DAY_SPREAD * level)
         apart = np.exp(rng.normal(-(_RATIO_SPREAD**2) / 2, _RATIO_SPREAD, number))
         jobs = rng.poisson(_JOBS_PER_DAY, number).astype(np.float64)
-        found = over_days(Sums(0.8 * base * apart * jobs, jobs), Sums(base * jobs, jobs))
-        return found[1], 0.8
+        estimates = over_days(Sums(0.8 * base * apart * jobs, jobs), Sums(base * jobs, jobs))
+        return estimates[1], 0.8
 
     return case
 

@@ -107,8 +107,8 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=None, help="jobs of each log [all]")
     parser.add_argument("--json", type=Path, default=None)
     args = parser.parse_args()
-    found = {name: leak_of(name, fitted(name, args.traces, args.first)) for name in args.only}
-    measure.save(args.json, found)
+    leaks = {name: leak_of(name, fitted(name, args.traces, args.first)) for name in args.only}
+    measure.save(args.json, leaks)
 
 
 if __name__ == "__main__":

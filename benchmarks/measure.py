@@ -110,13 +110,13 @@ def archive_log(folder: Path, name: str) -> Path:
 
 def versions(names: Iterable[str] = ("cpsched", "numpy", "pyarrow")) -> dict[str, str]:
     """Return what is measured, with what."""
-    found = {"python": platform.python_version(), "machine": platform.machine()}
+    versions_of = {"python": platform.python_version(), "machine": platform.machine()}
     for name in names:
         try:
-            found[name] = version(name)
+            versions_of[name] = version(name)
         except PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+            versions_of[name] = "not installed"
+    return versions_of
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
