@@ -23,11 +23,11 @@ TRAINING = {Requirement(text).name for text in PROJECT["optional-dependencies"][
 
 def stating(*lines, name="thing"):
     """Return an installed package that says these things of its licence."""
-    about = Message()
+    metadata = Message()
     for line in lines:
         field, _, value = line.partition(": ")
-        about[field] = value
-    return SimpleNamespace(name=name, metadata=about)
+        metadata[field] = value
+    return SimpleNamespace(name=name, metadata=metadata)
 
 
 def test_all_that_is_installed_has_an_allowed_licence(capsys):

@@ -101,11 +101,11 @@ def licence_of(package: Distribution) -> str:
     """Return the licence that a package states, by its SPDX name if we know that, or ""."""
     if package.name in READ:
         return READ[package.name]
-    about = package.metadata
-    if stated := about.get("License-Expression"):
+    metadata = package.metadata
+    if stated := metadata.get("License-Expression"):
         return str(stated)
-    first = (about.get("License") or "").strip().split("\n")[0].strip()
-    classes = about.get_all("Classifier") or []
+    first = (metadata.get("License") or "").strip().split("\n")[0].strip()
+    classes = metadata.get_all("Classifier") or []
     named = [
         classifier.split(" :: ")[-1]
         for classifier in classes

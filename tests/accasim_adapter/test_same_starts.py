@@ -61,8 +61,8 @@ def test_every_job_of_a_small_log_starts_at_the_same_second(small, machine_file,
         (no_time, machine_file, None, [{"name": "fifo"}, {"name": "fifo", "again": True}]),
     ]
     starts_by_case, (late, same) = accasim_starts(tasks, tmp_path / "out")
-    for (how, here), starts in zip(cases, starts_by_case, strict=True):
-        assert starts == our_starts(log, machine_file, *here), how
+    for (how, ours), starts in zip(cases, starts_by_case, strict=True):
+        assert starts == our_starts(log, machine_file, *ours), how
     # AccaSim starts the second job at the next event, with DispatchAgain at once, as cpsched does.
     assert late == {"1": 5, "2": 90, "3": 100}
     assert same == {"1": 5, "2": 5, "3": 90}

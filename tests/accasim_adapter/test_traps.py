@@ -34,14 +34,14 @@ def test_accasim_can_be_imported_and_nothing_else_is_patched():
 def test_without_the_adapter_the_import_is_what_it_was():
     """Also after the adapter was used: no mended bytecode is left behind."""
     in_process("import accasim_adapter, accasim.utils.misc")
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", "import accasim.utils.misc"],
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode
-    assert "cannot import name 'Mapping' from 'collections'" in done.stderr
+    assert process.returncode
+    assert "cannot import name 'Mapping' from 'collections'" in process.stderr
 
 
 def test_its_box_plots_work_on_the_newest_matplotlib(tmp_path):

@@ -63,8 +63,11 @@ def campaign(folder, figures, predictor_of_base="W"):
         (run / "run.json").touch()
         places.append({"folder": run.name, "workload": log, "dispatcher": dispatcher,
                        "predictor": predictor, "seed": seed})  # fmt: skip
-    about = {"runs": places, "baseline": {"dispatcher": "EASY", "predictor": predictor_of_base}}
-    (folder / "study.json").write_text(json.dumps(about))
+    description = {
+        "runs": places,
+        "baseline": {"dispatcher": "EASY", "predictor": predictor_of_base},
+    }
+    (folder / "study.json").write_text(json.dumps(description))
     return folder
 
 

@@ -126,10 +126,10 @@ def test_out_is_a_study_of_one_run_too(files, cpsched):
     }
     # The hand-worked FIFO of tests/dispatch: B waits for A, C behind it; 5 can never run.
     assert starts == {"1": 0, "2": 4, "3": 4, "5": None}
-    about = json.loads((run / "run.json").read_text())
-    assert about["dispatcher"] == "fifo"
-    assert about["counts"]["set_aside"] == {"never ran": 1}
-    assert about["arguments"]["source"]["path"] == str(files / "log.swf")
+    description = json.loads((run / "run.json").read_text())
+    assert description["dispatcher"] == "fifo"
+    assert description["counts"]["set_aside"] == {"never ran": 1}
+    assert description["arguments"]["source"]["path"] == str(files / "log.swf")
     assert (files / "out" / "study.json").is_file()
 
 
@@ -368,11 +368,13 @@ def test_help_has_panels_and_cuts_no_word_off(cpsched, monkeypatch, command):
 )
 def test_rare_options_are_shown_on_demand(cpsched, command, rare):
     """Without them the help says how to see them."""
-    for flag, there in (("--help", False), ("--help-all", True)):
+    for flag, listed in (("--help", False), ("--help-all", True)):
         code, out, _ = cpsched(*command, flag)
         assert code == 0
-        assert all((option in out) == there for option in rare)
-        assert out.rstrip().endswith("--help-all lists rare options and commands as well.") != there
+        assert all((option in out) == listed for option in rare)
+        assert (
+            out.rstrip().endswith("--help-all lists rare options and commands as well.") != listed
+        )
     if "compare" in command:
         assert "--skip-bad-lines" in out
         text = " ".join(out.replace("│", " ").split())
@@ -555,8 +557,8 @@ def test_simulate_imports_nothing_it_does_not_need(files):
         "names = ('pandas', 'sklearn', 'ortools', 'matplotlib', 'bokeh', 'jinja2')\n"
         "print([name for name in names if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout.splitlines()[-1] == "[]", done.stderr
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert process.stdout.splitlines()[-1] == "[]", process.stderr
 
 
 def test_help_needs_none_of_the_heavy_libraries():
@@ -567,8 +569,10 @@ def test_help_needs_none_of_the_heavy_libraries():
         "except SystemExit: pass\n"
         "print([name for name in ('numpy', 'pandas', 'pyarrow') if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert process.stdout.splitlines()[-1] == "[]"
 
 
 def test_a_killed_simulation_goes_on_from_its_checkpoint(files):
@@ -595,8 +599,8 @@ def test_a_killed_simulation_goes_on_from_its_checkpoint(files):
         "from cpsched.cli.main import main\n"
         f"main({command!r})\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
-    assert done.returncode == -9
+    process = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
+    assert process.returncode == -9
     assert (files / "state").exists()
     for rest in (command, [*SIMULATE, "-d", "easy", "--out", "whole"]):
         with pytest.raises(SystemExit) as stop:

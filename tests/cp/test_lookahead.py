@@ -31,9 +31,9 @@ def eurora():
 
 def test_what_is_recorded_adds_up(eurora):
     """Every decision is of one kind, and where plans are made there are five or six of them."""
-    done = run(eurora, None, "lookahead", "actual")
-    assert not verify(done.schedule)
-    counts = done.decisions
+    result = run(eurora, None, "lookahead", "actual")
+    assert not verify(result.schedule)
+    counts = result.decisions
     planned = counts[stats.PLANNED]
     skipped = counts.get(stats.SKIPPED_ALL_FIT, 0) + counts.get(stats.SKIPPED_NONE_FIT, 0)
     assert 0 < planned + skipped <= counts["decisions"]
@@ -148,8 +148,8 @@ def test_with_nothing_running_something_starts():
     )
     nodes = [(1, 0, 2), (1, 0, 2), (3, 0, 6), (4, 1, 3)]
     system = machine(*nodes, resources=("core", "gpu", "mem"))
-    done = run(workload, system, "lookahead:allocator=balanced")
-    assert verify(done.schedule) == []
+    result = run(workload, system, "lookahead:allocator=balanced")
+    assert verify(result.schedule) == []
 
 
 # --- plans on the pool ---------------------------------------------------------------------------

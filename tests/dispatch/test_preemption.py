@@ -79,7 +79,7 @@ GRACES = [
 
 
 @pytest.mark.parametrize(
-    ("rows", "names", "nodes", "of", "more", "expected"),
+    ("rows", "names", "nodes", "queues_of_case", "more", "expected"),
     [
         # A, B and C started one after the other; C leaves for D, which needs one core.
         pytest.param(
@@ -120,10 +120,12 @@ GRACES = [
         ),
     ],
 )  # fmt: skip
-def test_who_leaves(rows, names, nodes, of, more, expected):
+def test_who_leaves(rows, names, nodes, queues_of_case, more, expected):
     """Starts of jobs that may all be queued again."""
     named = {"queue": names.split(), "restartable": [True] * len(rows)}
-    schedule = preempted(jobs(*rows, **named, **more), machine(*[(1,)] * nodes, queues=of))
+    schedule = preempted(
+        jobs(*rows, **named, **more), machine(*[(1,)] * nodes, queues=queues_of_case)
+    )
     assert schedule.start.tolist() == expected
 
 

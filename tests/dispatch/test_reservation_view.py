@@ -124,8 +124,10 @@ def test_what_is_the_same_is_reserved_in_the_same_way(dispatcher, system, data):
         outcomes = []
         for estimate in pair:
             predictor = Foretold(*zip(plan, bound, strict=True))
-            done = run(workload, system, f"{dispatcher},estimate={estimate}", predictor).schedule
-            outcomes.append([done.start.tolist(), done.segments.node.tolist()])
+            schedule = run(
+                workload, system, f"{dispatcher},estimate={estimate}", predictor
+            ).schedule
+            outcomes.append([schedule.start.tolist(), schedule.segments.node.tolist()])
         assert outcomes[0] == outcomes[1]
 
 
@@ -193,8 +195,8 @@ def test_what_is_kept_besides_the_state_changes_none(dispatcher, system, data):
     foretold = Foretold(*((plan, plan + more) for plan, more in intervals))
     outcomes = []
     for asked in (build("dispatchers", dispatcher), Forgetful(dispatcher)):
-        done = run(workload, system, asked, foretold).schedule
-        outcomes.append([done.start.tolist(), done.segments.node.tolist()])
+        schedule = run(workload, system, asked, foretold).schedule
+        outcomes.append([schedule.start.tolist(), schedule.segments.node.tolist()])
     assert outcomes[0] == outcomes[1]
 
 

@@ -48,14 +48,14 @@ def distances(job, ended):
     user, *traits = job
     own = [at for at, (other, _) in enumerate(ended) if other[0] == user and user >= 0][::-1]
     distance_of = {}
-    for at, ((whose, *those), _) in enumerate(ended):
+    for at, ((other_user, *those), _) in enumerate(ended):
         apart = [abs(math.log(a) - math.log(b)) for a, b in zip(traits, those, strict=True)]
         far = min(apart[0], 3) + min(apart[1], 3) + 2 * min(apart[2], 1)
         if at in own:
             rank = own.index(at)
             if rank < ENDED_OF_USER:
                 distance_of[at] = far + 0.5 * math.log(1 + rank)
-        elif len(ended) - at <= ENDED_OF_ALL and (user < 0 or whose != user):
+        elif len(ended) - at <= ENDED_OF_ALL and (user < 0 or other_user != user):
             distance_of[at] = far + 2.5 + 0.1 * math.log(len(ended) - at)
     return distance_of
 
@@ -172,7 +172,7 @@ def test_a_job_of_which_a_predictor_says_nothing_has_no_such_source():
     assert weight_of([-1] * 9, [math.nan] * 3) == {10**5: 1.0}
 
 
-def of(*runtimes):
+def distribution_of(*runtimes):
     """Return the runtime distribution of one job, of equal weights."""
     size = len(runtimes)
     runtime, weight = np.ones((1, MAX_SAMPLES)), np.zeros((1, MAX_SAMPLES))
@@ -187,7 +187,7 @@ runtimes_lists = st.lists(st.integers(1, 1000), min_size=1, max_size=NUM_NEIGHBO
 @settings(max_examples=60)
 def test_expectations_are_weighted_means(runtimes):
     """Of 1 / max(r, 10) and of r."""
-    slope, mean = of(*runtimes).expectations()
+    slope, mean = distribution_of(*runtimes).expectations()
     assert mean[0] == pytest.approx(np.mean(runtimes))
     assert slope[0] == pytest.approx(np.mean([1 / max(r, 10) for r in runtimes]))
 
@@ -196,7 +196,11 @@ def test_expectations_are_weighted_means(runtimes):
 @settings(max_examples=60)
 def test_sampled_runtimes_are_longer_than_what_has_run(seed, elapsed, runtimes):
     """What is expected is taken where none is."""
-    sampled = of(*runtimes).sample(40, seed, np.array([elapsed]), np.array([300]))[:, 0].tolist()
+    sampled = (
+        distribution_of(*runtimes)
+        .sample(40, seed, np.array([elapsed]), np.array([300]))[:, 0]
+        .tolist()
+    )
     longer = {r for r in runtimes if r > elapsed}
     assert set(sampled) <= (longer or {max(300, elapsed + 1)})
 
@@ -205,13 +209,13 @@ def test_sampled_runtimes_are_longer_than_what_has_run(seed, elapsed, runtimes):
 @settings(max_examples=30)
 def test_every_part_of_the_distribution_is_sampled_once(seed):
     """Of ten runtimes of the same weight, ten scenarios have one each, in any order."""
-    sampled = of(*range(1, 11)).sample(10, seed, np.array([0]), np.array([300]))[:, 0]
+    sampled = distribution_of(*range(1, 11)).sample(10, seed, np.array([0]), np.array([300]))[:, 0]
     assert sorted(sampled.tolist()) == list(range(1, 11))
 
 
 def test_the_order_of_the_samples_differs_from_job_to_job():
     """Or short runtimes of all jobs would meet in one scenario."""
-    sequence = of(*range(1, 11))
+    sequence = distribution_of(*range(1, 11))
     twice = sequence.take(np.zeros(2, dtype=np.int64))
     sampled = twice.sample(10, 1, np.zeros(2, dtype=np.int64), np.full(2, 300))
     assert sampled[:, 0].tolist() != sampled[:, 1].tolist()

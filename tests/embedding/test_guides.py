@@ -22,7 +22,7 @@ def _blocks(guide, language):
 
 
 def _run(folder, *command):
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, *command],
         capture_output=True,
         text=True,
@@ -31,8 +31,8 @@ def _run(folder, *command):
         timeout=300,
         check=False,
     )
-    assert done.returncode == 0, done.stdout + done.stderr[-3000:]
-    return done.stdout
+    assert process.returncode == 0, process.stdout + process.stderr[-3000:]
+    return process.stdout
 
 
 @pytest.fixture

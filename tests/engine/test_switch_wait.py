@@ -69,12 +69,12 @@ def test_a_held_job_waits_from_its_release_on():
 
 def test_a_job_that_has_ended_wakes_nobody():
     cluster = Cluster(tree(), "fifo")
-    gone, there = (
+    gone, waiting = (
         cluster.submit(request(2, max_switches=1, switch_wait=wait), 0) for wait in (30, 60)
     )
     cluster.cancel(gone, 5)
     assert cluster.next_wake == 60
-    cluster.cancel(there, 5)
+    cluster.cancel(waiting, 5)
     assert cluster.next_wake is None
 
 

@@ -108,9 +108,14 @@ class Second:
         queue = [len(self.waiting(second)) for second in span]
         area = {at: self.width(at) * self.runtime[at] for at in self.jobs}
         users = sorted(set(self.workload.user.decode()))
-        of = {u: [at for at in self.jobs if self.workload.user.decode()[at] == u] for u in users}
-        means = [sum(wait[at] for at in own) / len(own) for own in of.values()]
-        slow = [sum(values["bounded_slowdown"][at] for at in own) / len(own) for own in of.values()]
+        jobs_of_user = {
+            u: [at for at in self.jobs if self.workload.user.decode()[at] == u] for u in users
+        }
+        means = [sum(wait[at] for at in own) / len(own) for own in jobs_of_user.values()]
+        slow = [
+            sum(values["bounded_slowdown"][at] for at in own) / len(own)
+            for own in jobs_of_user.values()
+        ]
         node_time = sum(count * (end - start) for _, start, end, count, *_ in self.held)
         share = {at: self.width(at) / cores for at in self.jobs}
         limits = {"small": 0.02, "midsize": 0.1, "large": 0.5, "huge": math.inf}

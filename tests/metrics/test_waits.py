@@ -64,9 +64,9 @@ def test_recorded_and_simulated_waits_are_the_same_measure():
 def test_what_a_job_was_held_for_does_not_make_a_record_look_reproduced():
     """A day of begin time in both, and waits of an hour instead of six hours."""
     day, hour = 86400, 3600
-    of = WaitErrors.of(np.array([day + 6 * hour]), np.array([day + hour]), np.array([day]))
-    assert of.grade == "poor"
-    assert of.share == pytest.approx(-5 / 6)
+    errors = WaitErrors.of(np.array([day + 6 * hour]), np.array([day + hour]), np.array([day]))
+    assert errors.grade == "poor"
+    assert errors.share == pytest.approx(-5 / 6)
     assert WaitErrors.of(np.array([day + 6 * hour]), np.array([day + hour])).grade == "moderate"
 
 

@@ -188,8 +188,8 @@ def test_controls_are_shares_of_the_truth():
 def estimates(spec, runtimes, seed=0):
     """Return what is predicted of jobs that asked for 1000 s, all submitted at once."""
     workload = jobs(*((0, 1, runtime, 1000) for runtime in runtimes))
-    done = run(workload, machine((len(runtimes),)), "fifo", spec, seed=seed)
-    return done.schedule.runtime_estimate
+    result = run(workload, machine((len(runtimes),)), "fifo", spec, seed=seed)
+    return result.schedule.runtime_estimate
 
 
 def test_noise_on_the_truth_is_lognormal_and_each_jobs_own():
@@ -223,12 +223,12 @@ def test_a_run_shows_the_rules_used(tmp_path):
 
     # The second job comes when the first has ended, the third before the second has.
     workload = jobs((0, 1, 3, 9), (5, 1, 4, 9), (6, 1, 2, 9), user=["ann"] * 3)
-    done = run(workload, machine((4,)), "fifo", "user-history")
-    assert list(done.predictions.values()) == [2, 0, 0, 0, 0, 1]
-    assert done.schedule.runtime_estimate.tolist() == [9, 3, 3]
-    save_run(done, tmp_path / "run")
-    about = json.loads((tmp_path / "run" / "run.json").read_text())
-    assert about["predictions"]["rule 1: full profile"] == 2
+    result = run(workload, machine((4,)), "fifo", "user-history")
+    assert list(result.predictions.values()) == [2, 0, 0, 0, 0, 1]
+    assert result.schedule.runtime_estimate.tolist() == [9, 3, 3]
+    save_run(result, tmp_path / "run")
+    description = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert description["predictions"]["rule 1: full profile"] == 2
 
 
 class Slow:

@@ -32,7 +32,7 @@ def often(name, slowdown, longest=FOUR_H, spread=0.01, **how):
 
 
 def sentences(*runs, base=once, **how):
-    results = table(*base("easy", 20.0), *(of for group in runs for of in group), **how)
+    results = table(*base("easy", 20.0), *(item for group in runs for item in group), **how)
     return conclusions(results, "--repeat 5")
 
 
@@ -88,8 +88,8 @@ def test_runs_that_are_significantly_worse_are_named():
 def test_baselines_of_several_predictors_are_not_compared():
     """No run is said to be the best of all, where no ratio says so."""
     results = table(
-        *(of for predictor in ("requested", "last") for of in often("easy", 20.0, predictor=predictor)),
-        *(of for predictor in ("requested", "last") for of in often("b", 30.0, predictor=predictor)),
+        *(run for predictor in ("requested", "last") for run in often("easy", 20.0, predictor=predictor)),
+        *(run for predictor in ("requested", "last") for run in often("b", 30.0, predictor=predictor)),
     )  # fmt: skip
     lines = conclusions(results)
     assert lines[0] == (
@@ -101,9 +101,9 @@ def test_baselines_of_several_predictors_are_not_compared():
 
 def grouped(name, **waits):
     """Three repetitions with a mean wait of 1 h or another in each group."""
-    of = {("length", "medium"): 3600.0, ("size", "huge"): 3600.0}
-    of |= {key: waits[key[1]] for key in of if key[1] in waits}
-    groups = {key: {"common_wait_mean_s": wait} for key, wait in of.items()}
+    wait_of = {("length", "medium"): 3600.0, ("size", "huge"): 3600.0}
+    wait_of |= {key: waits[key[1]] for key in wait_of if key[1] in waits}
+    groups = {key: {"common_wait_mean_s": wait} for key, wait in wait_of.items()}
     groups["all", "all"] = {
         "common_wait_mean_s": waits.get("all", 3600.0),
         "common_wait_max_s": 9.0,
@@ -207,8 +207,8 @@ CALM = Effect("longest wait", 1.0, None, UNKNOWN)
     (Claim.NONE, SHOWN._replace(ratio=float("inf"), verdict=HIGHER), {"losses": ("killed",)}),
 ])  # fmt: skip
 def test_what_may_be_claimed(claim, main, more):
-    of = Change(**{"name": "a", "base": "b", "main": main, "longest": CALM} | more)
-    assert of.claim is claim
+    change = Change(**{"name": "a", "base": "b", "main": main, "longest": CALM} | more)
+    assert change.claim is claim
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,9 @@ HOSTILE = [(20.0, 14_400.0), (1.0, 0.0), (20.001, 14_401.0), (0.0, 0.0), (1e9, 1
 @pytest.mark.parametrize(("slowdown", "longest"), HOSTILE)
 def test_no_table_makes_a_sentence_that_is_not_true(slowdown, longest, number, counts, runs):
     """Whatever the rows: no winner without an interval, no blank metric."""
-    lines = sentences(*(runs(who, slowdown, longest, **counts) for who in "ab"[:number]), base=runs)
+    lines = sentences(
+        *(runs(name, slowdown, longest, **counts) for name in "ab"[:number]), base=runs
+    )
     text = "\n".join(lines)
     assert not re.search(r"nan|inf\b|None|[-+]0 %", text)
     assert lines[0].endswith(".")
@@ -256,7 +258,7 @@ def test_no_table_makes_a_sentence_that_is_not_true(slowdown, longest, number, c
 
 def test_several_logs_have_a_line_each_and_what_they_share_once():
     results = table(
-        *(of for log in ("log", "other") for of in often("easy", 20.0, log=log)),
+        *(run for log in ("log", "other") for run in often("easy", 20.0, log=log)),
         *often("sjf", 10.0),
         *often("sjf", 12.0, log="other"),
     )

@@ -206,12 +206,12 @@ def test_the_command_line_records_and_verifies_it(cpsched, tmp_path):
     scaled = ["--runtime-model", "gpu-scaling: sigma=0.2", "--out", str(out)]
     assert cpsched(*line, *scaled)[0] == 0
     (out,) = (out / "runs").iterdir()
-    about = json.loads((out / "run.json").read_text())
-    assert about["settings"]["runtime_model"] == "gpu-scaling:sigma=0.2"
+    description = json.loads((out / "run.json").read_text())
+    assert description["settings"]["runtime_model"] == "gpu-scaling:sigma=0.2"
     code, text, _ = cpsched("verify", str(out))
     assert (code, ", OK" in text) == (0, True)
-    about["settings"]["runtime_model"] = "recorded"
-    (out / "run.json").write_text(json.dumps(about))
+    description["settings"]["runtime_model"] = "recorded"
+    (out / "run.json").write_text(json.dumps(description))
     code, text, _ = cpsched("verify", str(out))
     assert code == 1
     assert "The log says 100 s" in text

@@ -101,7 +101,8 @@ def test_a_run_in_parts_is_the_same_run(finished, small_parts, tmp_path):
     save_run(finished, tmp_path / "parts")
     for name in TABLES:
         table, parts = (
-            pq.read_table(tmp_path / of / f"{name}.parquet") for of in ("whole", "parts")
+            pq.read_table(tmp_path / name_of_run / f"{name}.parquet")
+            for name_of_run in ("whole", "parts")
         )
         assert parts.equals(table)
     assert pq.ParquetFile(tmp_path / "parts" / "queue.parquet").num_row_groups > 10
@@ -170,8 +171,13 @@ def test_group_results_and_figures_are_the_same(finished, small_parts, tmp_path,
         rows = [[(row.metric, row.value) for row in table.group_rows(key)] for key in runs]
         figures = [read(load_run(table.repetitions[key][0].path), look=None) for key in runs]
         return rows, [
-            (*of.wait.values, *of.slowdown.values, *of.by_size.wait, *of.by_size.number)
-            for of in figures
+            (
+                *figure.wait.values,
+                *figure.slowdown.values,
+                *figure.by_size.wait,
+                *figure.by_size.number,
+            )
+            for figure in figures
         ]
 
     at_once = results()

@@ -99,10 +99,10 @@ def changed_bytes(draw, data):
         first, last = spans[draw(st.integers(0, len(spans) - 1))]
         start, end = spans[draw(st.integers(0, len(spans) - 1))]
         new = draw(st.sampled_from(NASTY) | st.just(data[start:end]) | st.binary(max_size=3))
-        how = draw(st.integers(0, 9))
-        after = draw(st.sampled_from([b"", *_others()])) if how == 0 else data[last:]
+        change = draw(st.integers(0, 9))
+        after = draw(st.sampled_from([b"", *_others()])) if change == 0 else data[last:]
         # Put before the part, in its place, or in place of all that follows.
-        data = data[: first if how else last] + new + (data[first:] if how == 1 else after)
+        data = data[: first if change else last] + new + (data[first:] if change == 1 else after)
     return data[: 2**20]
 
 
@@ -119,23 +119,23 @@ def _others():
 def changed_document(draw, content):
     """Draw a JSON-like document with one thing in it changed, dropped or added."""
     content = json.loads(json.dumps(content))
-    here, above = content, []
-    while isinstance(here, dict | list) and here and (not above or draw(st.integers(0, 4))):
-        keys = list(here) if isinstance(here, dict) else range(len(here))
-        above.append((here, keys[draw(st.integers(0, len(keys) - 1))]))
-        here = here[above[-1][1]]
+    node, above = content, []
+    while isinstance(node, dict | list) and node and (not above or draw(st.integers(0, 4))):
+        keys = list(node) if isinstance(node, dict) else range(len(node))
+        above.append((node, keys[draw(st.integers(0, len(keys) - 1))]))
+        node = node[above[-1][1]]
     if not above:
         return draw(_VALUES)
     holder, key = above[-1]
-    how = draw(st.sampled_from(["drop", "add", "shift", "replace", "replace"]))
-    if how == "drop":
+    change = draw(st.sampled_from(["drop", "add", "shift", "replace", "replace"]))
+    if change == "drop":
         del holder[key]
-    elif how == "add" and isinstance(holder, list):
+    elif change == "add" and isinstance(holder, list):
         holder.insert(key, draw(_VALUES))
-    elif how == "shift" and isinstance(here, int):
-        holder[key] = here + draw(st.sampled_from([-1, 1, 10**6, 2**40]))
+    elif change == "shift" and isinstance(node, int):
+        holder[key] = node + draw(st.sampled_from([-1, 1, 10**6, 2**40]))
     else:
-        holder[draw(st.sampled_from("xyz")) if how == "add" else key] = draw(_VALUES)
+        holder[draw(st.sampled_from("xyz")) if change == "add" else key] = draw(_VALUES)
     return content
 
 
@@ -146,21 +146,21 @@ def changed_table(draw, data):
     at = draw(st.integers(0, table.num_columns - 1))
     name, column, names = table.column_names[at], table.column(at), [*table.column_names]
     row = st.integers(0, max(len(table) - 1, 0))
-    how = draw(
+    change = draw(
         st.sampled_from(["drop", "add", "rename", "slice", "take", "metadata", *["value"] * 3])
     )
-    if how == "drop":
+    if change == "drop":
         table = table.drop_columns([name])
-    elif how == "add":
+    elif change == "add":
         table = table.append_column(draw(st.sampled_from([name, "more"])), column)
-    elif how == "rename":
+    elif change == "rename":
         names[at] = draw(st.sampled_from([*names, "", "x"]))
         table = table.rename_columns(names)
-    elif how == "slice":
+    elif change == "slice":
         table = table.slice(draw(row), draw(row))
-    elif how == "take":
+    elif change == "take":
         table = table.take(pa.array(draw(st.lists(row, max_size=20)), pa.int64()))
-    elif how == "metadata" and table.schema.metadata:
+    elif change == "metadata" and table.schema.metadata:
         key, value = draw(st.sampled_from([*table.schema.metadata.items()]))
         metadata = {**table.schema.metadata, key: draw(changed_bytes(value))}
         table = table.replace_schema_metadata(metadata)

@@ -423,9 +423,9 @@ def spread(units, num_nodes):
     if num_nodes == 1:
         yield (units,)
         return
-    for here in range(units + 1):
-        for rest in spread(units - here, num_nodes - 1):
-            yield (here, *rest)
+    for units_of_first in range(units + 1):
+        for rest in spread(units - units_of_first, num_nodes - 1):
+            yield (units_of_first, *rest)
 
 
 def close(job, placed, group):

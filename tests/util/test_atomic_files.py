@@ -44,8 +44,8 @@ def test_what_a_killed_process_left_is_removed(tmp_path):
         "    partial.write_text('half')\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
-    done = subprocess.run([sys.executable, "-c", script, path], check=False)
-    assert done.returncode == -signal.SIGKILL
+    process = subprocess.run([sys.executable, "-c", script, path], check=False)
+    assert process.returncode == -signal.SIGKILL
     assert len(list(tmp_path.iterdir())) == 1
     with replacing(path) as first:
         first.write_text("first")

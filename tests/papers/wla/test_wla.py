@@ -84,8 +84,8 @@ SPLIT = ((0, 2, 10), (0, 2, 50), (0, 2, 10), (20, 3, 10), (21, 2, 10))
 
 def test_a_job_bigger_than_every_slot_is_held():
     """Four nodes are free at 20, three side by side only when the second job ends at 50."""
-    of, at = line(*SPLIT)
-    assert of[3] == [1, 2, 3]
+    nodes_of, at = line(*SPLIT)
+    assert nodes_of[3] == [1, 2, 3]
     assert at[3] == 50
     assert at[4] == 21
 
@@ -141,8 +141,8 @@ def test_the_window_alone_schedules_as_before_it_could_backfill():
         rng.integers(1, 300, 300).tolist(),
         strict=True,
     )
-    of, at = line(*rows, nodes=64, dispatcher="wla:backfill=none")
-    text = repr([(job, at[job], of[job]) for job in range(300)])
+    nodes_of, at = line(*rows, nodes=64, dispatcher="wla:backfill=none")
+    text = repr([(job, at[job], nodes_of[job]) for job in range(300)])
     assert sha256(text.encode()).hexdigest()[:16] == "6ac801512133d2cb"
 
 
@@ -151,8 +151,8 @@ BACKFILLING = "wla:interval=none"
 
 def test_a_job_without_a_slot_may_start_in_pieces():
     """What EASY lets start, starts: three of the four nodes that are free at 20."""
-    of, at = line(*SPLIT, dispatcher=BACKFILLING)
-    assert of[3] == [1, 2, 5]
+    nodes_of, at = line(*SPLIT, dispatcher=BACKFILLING)
+    assert nodes_of[3] == [1, 2, 5]
     assert at[3] == 20
     assert at[4] == 30
 
@@ -197,18 +197,18 @@ def test_a_job_that_shares_nodes_gets_wholly_free_ones():
 
     Jobs 1 and 2 fill them. The core that job 1 leaves on its second node is not for job 0.
     """
-    of, at = line((0, 1, 10), (0, 3, 10), (0, 4, 10), system=machine(*[(2,)] * 4))
-    assert of == {0: [1], 1: [1, 2], 2: [3, 4]}
+    nodes_of, at = line((0, 1, 10), (0, 3, 10), (0, 4, 10), system=machine(*[(2,)] * 4))
+    assert nodes_of == {0: [1], 1: [1, 2], 2: [3, 4]}
     assert at == {0: 10, 1: 0, 2: 0}
 
 
 def test_a_job_that_no_run_can_hold_goes_where_it_fits():
     """Nodes 1 and 3 have what it needs, and are not neighbours."""
     system = machine((1, 1), (1, 0), (1, 1), resources=("core", "gpu"))
-    of, at = line(
+    nodes_of, at = line(
         (0, 2, 10), (0, 1, 10), resources=("core", "gpu"), request=[[1, 1], [1, 0]], system=system
     )
-    assert of == {0: [1, 3], 1: [2]}
+    assert nodes_of == {0: [1, 3], 1: [2]}
     assert at == {0: 0, 1: 0}
 
 

@@ -176,7 +176,7 @@ def _queues(*tops, epoch=None):
 
 def _over_time(runs):
     with styled("t"):
-        figure = draw_over_time(runs, lambda of: of.queue_over_time, "jobs")
+        figure = draw_over_time(runs, lambda run: run.queue_over_time, "jobs")
         text = save(figure, "svg").decode()
         figure.draw_without_rendering()
     return figure, text
@@ -201,7 +201,7 @@ def test_time_is_in_dates_or_in_hours():
 
 def test_shares_have_a_space_before_the_sign():
     with styled("t"):
-        figure = draw_over_time(_queues(0.5), lambda of: of.queue_over_time, "x", is_share=True)
+        figure = draw_over_time(_queues(0.5), lambda run: run.queue_over_time, "x", is_share=True)
         text = save(figure, "svg").decode()
     assert "100 %" in text
     assert "100%" not in text
@@ -210,8 +210,8 @@ def test_shares_have_a_space_before_the_sign():
 def test_the_legend_covers_nothing():
     """Eight runs with long names: all in the legend, below the axes, apart."""
     runs = _queues(*map(float, range(1, 9)))
-    for at, of in enumerate(runs):
-        of.look = Look(name=f"a dispatcher with a long name {at}")
+    for at, plotted in enumerate(runs):
+        plotted.look = Look(name=f"a dispatcher with a long name {at}")
     figure, _ = _over_time(runs)
     (legend,) = figure.legends
     boxes = [text.get_window_extent() for text in legend.get_texts()]
@@ -363,7 +363,7 @@ def test_labels_with_dollars_are_text():
     data = read(run(jobs(*rows), machine((4,)), "easy"), Look(name="$x^2$ <b>"))
 
     def draw():
-        return draw_distributions([data], lambda of: of.wait, "wait", is_wait=True)
+        return draw_distributions([data], lambda run: run.wait, "wait", is_wait=True)
 
     first, second = (FigureFile.of("a on b", "waits", draw, ["svg"]) for _ in range(2))
     assert first == second

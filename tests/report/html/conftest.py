@@ -36,10 +36,10 @@ def runs_folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("hostile")
     system = machine((4,), (4,), (4,), (4,), (4,), (4,))
     for dispatcher in ("fifo", "easy"):
-        done = run(_workload(), system, dispatcher)
+        result = run(_workload(), system, dispatcher)
         log = "a log; rm -rf '*' \x1b\udcff.swf"
         arguments = {"workload": log, "source": {"path": log}, "machine": "tiny", "first": 40}
-        save_run(done, folder / dispatcher, arguments=arguments)
+        save_run(result, folder / dispatcher, arguments=arguments)
     return folder
 
 
@@ -79,8 +79,10 @@ def ten_folder(tmp_path_factory):
     log = jobs(*rows, user=names, queue=queues, epoch=1_400_000_000)
     folder = tmp_path_factory.mktemp("ten")
     for at, dispatcher in enumerate(TEN):
-        done = run(log, machine(*[(16,)] * 32), dispatcher)
-        save_run(done, folder / f"{at} run", arguments={"workload": "site log", "machine": "tiny"})
+        result = run(log, machine(*[(16,)] * 32), dispatcher)
+        save_run(
+            result, folder / f"{at} run", arguments={"workload": "site log", "machine": "tiny"}
+        )
     return folder
 
 

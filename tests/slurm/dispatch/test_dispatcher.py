@@ -379,8 +379,10 @@ MaxWall = "00:01:00"
     def named(text):
         workload = jobs((0, 2, 90), qos=["q"], user=["ann"], group=["lab"])
         fitted = fit(workload, machine((4,)))
-        about = why_in_log(fitted, job=str(workload.job_id[0]), time=0, dispatcher=slurm(text))
-        return about.waiting.note
+        explanation = why_in_log(
+            fitted, job=str(workload.job_id[0]), time=0, dispatcher=slurm(text)
+        )
+        return explanation.waiting.note
 
     asks = " in use, and the job asks for"
     for limit, gone in (
