@@ -59,9 +59,16 @@ def ratios(runs: Runs) -> dict[tuple[str, str], list[Estimate | None]]:
         if allocator == BASE or not seeds:
             continue
         kind = scarcest(base[seeds[0]]["steady_utilization"])
-        pairs = ([figures(of[seed], kind) for seed in seeds] for of in (mine, base))
+        pairs = (
+            [figures(runs_of_allocator[seed], kind) for seed in seeds]
+            for runs_of_allocator in (mine, base)
+        )
         estimates[dispatcher, allocator] = [
-            ratio(*values) for values in zip(*(zip(*of, strict=True) for of in pairs), strict=True)
+            ratio(*values)
+            for values in zip(
+                *(zip(*figures_of_allocator, strict=True) for figures_of_allocator in pairs),
+                strict=True,
+            )
         ]
     return estimates
 

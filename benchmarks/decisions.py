@@ -116,15 +116,17 @@ class Reference:
         if any(handle not in start for handle in best["handles"]):
             return
         own = np.array([start[handle] for handle in best["handles"]])
-        of = {key: _value(key, best, best["starts"]) for key in ("slowdown", "delay")}
-        mine = {key: _value(key, best, own) for key in of}
+        best_values = {key: _value(key, best, best["starts"]) for key in ("slowdown", "delay")}
+        mine = {key: _value(key, best, own) for key in best_values}
         self.rows.append(
             {
                 "dispatcher": name,
                 "jobs": len(own),
                 "proven": best["proven"],
-                "slowdown_gap": mine["slowdown"] / of["slowdown"] - 1,
-                "delay_gap": mine["delay"] / of["delay"] - 1 if of["delay"] else None,
+                "slowdown_gap": mine["slowdown"] / best_values["slowdown"] - 1,
+                "delay_gap": mine["delay"] / best_values["delay"] - 1
+                if best_values["delay"]
+                else None,
             }
         )
 

@@ -135,8 +135,8 @@ def quantiles(totals: IntArray, *levels: float) -> list[int]:
 
 def most(totals: IntArray, share: float) -> float:
     """Return the part of the total that a share of all with any has, the largest ones."""
-    there = np.sort(totals[totals > 0])[::-1]
-    return float(there[: max(1, round(share * len(there)))].sum() / totals.sum())
+    positive = np.sort(totals[totals > 0])[::-1]
+    return float(positive[: max(1, round(share * len(positive)))].sum() / totals.sum())
 
 
 def totals(counts: Counts, days: float) -> Iterator[Row]:
@@ -234,14 +234,14 @@ def people(counts: Counts, days: float) -> Iterator[Row]:
     yield Row("jobs that are tasks of arrays", tasks, f"{arrays} but for single jobs", ASSUMED)
     top = " / ".join(percent(most(counts.user, share), 1) for share in (0.01, 0.1, 0.5))
     yield Row("jobs of the busiest 1 / 10 / 50 % of users", top, "", FOLLOWS)
-    there = counts.user > 0
-    stays = (counts.last - counts.first)[there] / _DAY
+    active = counts.user > 0
+    stays = (counts.last - counts.first)[active] / _DAY
     yield Row(
         "from a user's first job to the last, median", f"{np.median(stays):.1f} days", "", FOLLOWS
     )
-    late = percent((counts.first[there] > 0.25 * days * _DAY).sum(), there.sum())
+    late = percent((counts.first[active] > 0.25 * days * _DAY).sum(), active.sum())
     yield Row("users whose first job is after a quarter of the time", late, "", FOLLOWS)
-    gone = percent((counts.last[there] < 0.75 * days * _DAY).sum(), there.sum())
+    gone = percent((counts.last[active] < 0.75 * days * _DAY).sum(), active.sum())
     yield Row("users whose last job is before three quarters of it", gone, "", FOLLOWS)
 
 

@@ -114,14 +114,14 @@ class Farm:
         wide = shared(options.jobs, (len(str(options.jobs)) + 1) // 2)[0]
         ids = wide.view(f"U{2 * wide.shape[1]}").reshape(-1)
         request = shared(options.jobs, 2)[0]
-        for rows, of in _parts(batches, options.jobs):
-            campaign = batches.campaign[of]
+        for rows, batch in _parts(batches, options.jobs):
+            campaign = batches.campaign[batch]
             drawn = _jobs(rngs[3], campaigns, campaign)
-            drawn["submit"] = batches.second[of]
+            drawn["submit"] = batches.second[batch]
             ids[rows] = np.arange(rows.start + 1, rows.stop + 1)
             request[rows, 0], request[rows, 1] = 1, campaigns.memory[campaign]
             for name, label in labels.items():
-                columns[name][rows] = label.codes[of]
+                columns[name][rows] = label.codes[batch]
             for name in _DRAWN:
                 columns[name][rows] = drawn[name]
             for array in (ids, request, *columns.values()):
@@ -263,9 +263,9 @@ def _users(rng: np.random.Generator, kind: IntArray, begin: FloatArray, span: fl
         of_month = month[rows]
         for which in np.unique(of_month):
             at = (which + 0.5) * _MONTH
-            there = always | ((comes <= at) & (at < comes + stays))
+            present = always | ((comes <= at) & (at < comes + stays))
             chosen = rows[of_month == which]
-            drawn = pick(rng.random(len(chosen)), np.where(there, activity, 0.0))
+            drawn = pick(rng.random(len(chosen)), np.where(present, activity, 0.0))
             user[chosen] = first[number] + drawn
     return user
 
@@ -340,12 +340,14 @@ def _parts(batches: _Batches, num_jobs: int) -> Iterator[tuple[slice, IntArray]]
         yield slice(first, end), np.searchsorted(ends, np.arange(first, end), side="right")
 
 
-def _jobs(rng: np.random.Generator, campaigns: _Campaigns, of: IntArray) -> dict[str, IntArray]:
+def _jobs(
+    rng: np.random.Generator, campaigns: _Campaigns, campaign: IntArray
+) -> dict[str, IntArray]:
     """Draw how long some jobs run and how they end, by their campaigns."""
-    drawn = log_normal(rng, campaigns.median[of], campaigns.spread[of], len(of))
-    failed = rng.random(len(of)) < known.FAILED
-    drawn = np.where(failed, drawn * rng.random(len(of)) ** 2, drawn)
-    requested = campaigns.requested[of]
+    drawn = log_normal(rng, campaigns.median[campaign], campaigns.spread[campaign], len(campaign))
+    failed = rng.random(len(campaign)) < known.FAILED
+    drawn = np.where(failed, drawn * rng.random(len(campaign)) ** 2, drawn)
+    requested = campaigns.requested[campaign]
     runtime = np.clip(drawn, _SHORTEST, requested).astype(np.int64)
     status = np.select(
         [runtime >= requested, failed], [Status.TIMEOUT, Status.FAILED], Status.COMPLETED
@@ -354,9 +356,9 @@ def _jobs(rng: np.random.Generator, campaigns: _Campaigns, of: IntArray) -> dict
         "runtime": runtime,
         "requested_time": requested,
         "status": status,
-        "units": campaigns.cores[of],
-        "nodes_max": np.ones(len(of), dtype=np.int64),
-        "array_limit": campaigns.throttle[of],
+        "units": campaigns.cores[campaign],
+        "nodes_max": np.ones(len(campaign), dtype=np.int64),
+        "array_limit": campaigns.throttle[campaign],
     }
 
 

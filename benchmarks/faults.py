@@ -239,8 +239,8 @@ class Trials:
         size = sum(map(len, self.files.values()))
         for share in shares:
             place = self.place()
-            there = sum(map(len, tree(place / "out").values()))
-            space = there + max(int(share * (size - there)), 4096)
+            written = sum(map(len, tree(place / "out").values()))
+            space = written + max(int(share * (size - written)), 4096)
             with mounted(place / "out", f"size={space}", self.command):
                 process = self.command.start(place)
                 self._answer(row, *reversed((ended(process), process.returncode)))
@@ -320,9 +320,9 @@ class Trials:
 
     def _wholly_there(self, row: Row, place: Path) -> None:
         """Check that what has its real name is as in the undisturbed result."""
-        there = {n: c for n, c in tree(place / "out").items() if not _UNTIL_WHOLE.search(n)}
-        expected = {name: self.files.get(name, b"") for name in there}
-        for name, count in apart(there, expected).items():
+        contents = {n: c for n, c in tree(place / "out").items() if not _UNTIL_WHOLE.search(n)}
+        expected = {name: self.files.get(name, b"") for name in contents}
+        for name, count in apart(contents, expected).items():
             row.lost += 1
             row.notes.append(f"{place}: {name} passes as whole, {count} bytes differ")
 

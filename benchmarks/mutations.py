@@ -105,15 +105,15 @@ def choose(checkout: Path, other: Path, number: int, seed: int) -> list[Place]:
     """Draw places that both checkouts have exactly once, the same number for each package."""
     drawn = []
     for package in TESTS:
-        here, there = (
+        in_checkout, in_other = (
             Counter((place.function, place.line, place.broken) for place in places(tree, package))
             for tree in (checkout, other)
         )
         once = [
             place
             for place in places(checkout, package)
-            if here[place.function, place.line, place.broken] == 1
-            and there[place.function, place.line, place.broken] == 1
+            if in_checkout[place.function, place.line, place.broken] == 1
+            and in_other[place.function, place.line, place.broken] == 1
             and _once(checkout, place)
             and _once(other, place)
         ]
@@ -149,15 +149,15 @@ def attempt(checkout: Path, place: Place) -> str:
     ]
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command, cwd=checkout, capture_output=True, text=True, timeout=LONGEST, check=False
         )
     except subprocess.TimeoutExpired:
         return "took too long"
     finally:
         path.write_text(text)
-    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    return "" if done.returncode == 0 else (failed or ["failed"])[0].partition(" - ")[0]
+    failed = [line for line in process.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    return "" if process.returncode == 0 else (failed or ["failed"])[0].partition(" - ")[0]
 
 
 def compare(before: Sequence[Place], after: Sequence[Place]) -> None:

@@ -90,7 +90,7 @@ def make(study: str, path: Path, only: str) -> None:
         checkpoint = Checkpoint(path.with_name(f"{path.stem}-{run}.state"), interval=600)
         # What it took before it was killed is not known.
         in_one_go = not checkpoint.path.exists()
-        done = simulate(
+        result = simulate(
             prepare(task.made_of),
             dispatcher=task.dispatcher,
             predictor=task.predictor,
@@ -105,10 +105,10 @@ def make(study: str, path: Path, only: str) -> None:
             writer.writerows(
                 {"log": log, "run": run, "group": group}
                 | {name: f"{value:.6g}" for name, value in figures.items()}
-                for group, figures in figures_of(done, in_one_go=in_one_go)
+                for group, figures in figures_of(result, in_one_go=in_one_go)
             )
         checkpoint.remove()
-        print(f"{log} {run}: {done.timing['loop_cpu_s']:.0f} CPU s", flush=True)
+        print(f"{log} {run}: {result.timing['loop_cpu_s']:.0f} CPU s", flush=True)
 
 
 def figures_of(run: Run, *, in_one_go: bool) -> Iterator[tuple[str, dict[str, float]]]:

@@ -172,14 +172,14 @@ def _days(schedule: Schedule) -> dict[str, Sums]:
 
 def make(folder: Path, path: Path, names: Sequence[str]) -> None:
     """Make the runs that a file lacks, first few repetitions of each log."""
-    there = {tuple(line["key"]) for line in _lines(path)}
+    finished_keys = {tuple(line["key"]) for line in _lines(path)}
     for many, log in product((False, True), names):
         file, system_name, _ = LOGS[log]
         missing = [
             case
             for k in range(WINDOWS)
             for case in cases(log, k, many=many)
-            if case.key not in there
+            if case.key not in finished_keys
         ]
         if not missing:
             continue

@@ -75,13 +75,13 @@ def simulations(log: Workload, folder: Path) -> Iterator[tuple[str, np.ndarray]]
         policy = "slurm:policy={out}/site.policy.toml"
         yield "simulated", simulated(log, folder, policy)
         return
-    about = json.loads(decided.read_text())
+    description = json.loads(decided.read_text())
     # Jobs are held until the loop releases them: what it decided is not what it was given.
     log = log.with_columns(begin=np.full(len(log), MISSING))
-    yield "simulated", simulated(log, folder, about["dispatcher"])
-    late = round(np.median(about["latencies"])) + ENDING
+    yield "simulated", simulated(log, folder, description["dispatcher"])
+    late = round(np.median(description["latencies"])) + ENDING
     longer = log.with_columns(runtime=log.runtime + late)
-    yield f"modelled, {late} s late", simulated(longer, folder, about["dispatcher"])
+    yield f"modelled, {late} s late", simulated(longer, folder, description["dispatcher"])
 
 
 def read(folder: Path) -> Workload:
@@ -114,9 +114,9 @@ def simulated(log: Workload, folder: Path, dispatcher: str) -> np.ndarray:
 def again(log: Workload, other: Workload) -> np.ndarray:
     """Return when jobs of the same ids started in another run, relative to their submits."""
     rows = {str(job): at for at, job in enumerate(other.job_id)}
-    of = np.array([rows.get(str(job), -1) for job in log.job_id])
-    start = log.submit + (other.recorded_start - other.submit)[of]
-    never = (of < 0) | (other.recorded_start[of] < 0)
+    row_of = np.array([rows.get(str(job), -1) for job in log.job_id])
+    start = log.submit + (other.recorded_start - other.submit)[row_of]
+    never = (row_of < 0) | (other.recorded_start[row_of] < 0)
     return np.where(never, -1, start)
 
 

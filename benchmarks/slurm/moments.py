@@ -236,9 +236,9 @@ class Recorded(Dispatcher):
         starts = []
         for at in np.flatnonzero((due != MISSING) & (due <= view.now)).tolist():
             where = self._nodes[handles[at]]
-            there = np.zeros_like(free)
-            there[where] = free[where]
-            allocation = self._placer.place(view, int(view.waiting.rows[at]), there)
+            free_of_job = np.zeros_like(free)
+            free_of_job[where] = free[where]
+            allocation = self._placer.place(view, int(view.waiting.rows[at]), free_of_job)
             if allocation is not None:
                 free[allocation.node] -= allocation.amount
                 starts.append(Start(int(handles[at]), allocation))
@@ -408,12 +408,12 @@ def _print_reasons(recording: Recording, *, jobs: bool) -> None:
     print("| Slurm's reason | jobs | the same | the same before | otherwise |")
     print("|:--|--:|--:|--:|:--|")
     for reason in (*sorted({job.theirs for job in jobs_compared}), None):
-        of = [job for job in jobs_compared if reason in (None, job.theirs)]
-        same = sum(job.ours == job.theirs for job in of)
-        later = sum(job.ours != job.theirs and job.theirs in job.before for job in of)
-        rest = Counter(job.ours for job in of if job.theirs not in {job.ours, *job.before})
+        group = [job for job in jobs_compared if reason in (None, job.theirs)]
+        same = sum(job.ours == job.theirs for job in group)
+        later = sum(job.ours != job.theirs and job.theirs in job.before for job in group)
+        rest = Counter(job.ours for job in group if job.theirs not in {job.ours, *job.before})
         others = ", ".join(f"{ours} {count}" for ours, count in sorted(rest.items()))
-        print(f"| {reason or 'all'} | {len(of)} | {same} | {later} | {others} |")
+        print(f"| {reason or 'all'} | {len(group)} | {same} | {later} | {others} |")
 
 
 def _print_preemptions(recording: Recording) -> None:
