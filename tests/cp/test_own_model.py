@@ -161,12 +161,12 @@ def test_the_narrow_bounds_belong_to_the_built_in_sum(kind):
     """A plan that ends first of all may start a job later than any plan with a smaller sum."""
     problems = []
 
-    class Kept(kind):
+    class RecordsProblems(kind):
         def model(self, problem):
             problems.append(problem)
             return super().model(problem)
 
-    run(drawn(1), machine((5,)), Kept())
+    run(drawn(1), machine((5,)), RecordsProblems())
     assert problems
     narrower = 0
     for problem in problems:
