@@ -2,8 +2,8 @@
 Where the CPU time of one `cpsched simulate` goes, beside the least that each part can take.
 
 The process is that of ``against_accasim.py``: the first jobs of HPC2N under FIFO, the run folder
-written. Parts are timed inside the process, without those inside them;
-floors in processes of their own that do the same by the shortest way there is. All take turns.
+written. Parts are timed inside the process, without those inside them.
+The floor of a part is the time of a process that does the same in the shortest way. All take turns.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ finally:
         json.dump(spent, file)
 """
 #: The shortest way to do what a part does: what is made ready, what is timed, and its name.
-_FLOORS = {
+_SHORTEST_WAYS = {
     "imports": (
         "",
         "import numpy, pyarrow.parquet, typer",
@@ -101,10 +101,10 @@ _FLOORS = {
 }
 _PRINTED = "from time import process_time as _t; {ready}\n_b = _t()\n{timed}\nprint(_t() - _b)"
 #: What no simulator needs to do to have a schedule, and what nothing can be saved of.
-_NO_FLOOR = "0: a schedule does not need it"
+_NOT_NEEDED = "0: a schedule does not need it"
 
 
-def floor(code: tuple[str, str, str], env: dict[str, str], **names: Any) -> float:
+def shortest(code: tuple[str, str, str], env: dict[str, str], **names: Any) -> float:
     """Return the CPU seconds that the shortest way takes."""
     ready, timed = (part.format(**names) for part in code[:2])
     source = _PRINTED.format(ready=ready, timed=timed)
@@ -137,36 +137,36 @@ def main() -> None:
             "work": folder,
         }
         ours: dict[str, list[float]] = {}
-        floors: dict[str, list[float]] = {}
+        shortest_times: dict[str, list[float]] = {}
         for _ in range(args.runs):
-            whole = measure.run([*measure.CPSCHED, *given], env).cpu_s
+            total = measure.run([*measure.CPSCHED, *given], env).cpu_s
             start = measure.run([sys.executable, "-c", "pass"], env).cpu_s
             measure.run(timed, env)
             spent = json.loads((work / "spent.json").read_text())
             inside = spent.pop("whole")
             spent = {"start of Python": start, **spent}
             spent["everything else"] = inside - sum(spent.values())
-            spent["the whole process, not timed inside"] = whole
+            spent["the whole process, not timed inside"] = total
             for part, seconds in spent.items():
                 ours.setdefault(part, []).append(seconds)
-            floors.setdefault("start of Python", []).append(start)
-            for part, code in _FLOORS.items():
-                floors.setdefault(part, []).append(floor(code, env, **names))
-    report(ours, floors, args.csv)
+            shortest_times.setdefault("start of Python", []).append(start)
+            for part, code in _SHORTEST_WAYS.items():
+                shortest_times.setdefault(part, []).append(shortest(code, env, **names))
+    report(ours, shortest_times, args.csv)
 
 
 def report(
-    ours: dict[str, list[float]], floors: dict[str, list[float]], target: Path | None
+    ours: dict[str, list[float]], shortest_times: dict[str, list[float]], target: Path | None
 ) -> None:
     """Print the table of medians, and write it."""
     what = {
         "start of Python": "python -c pass",
-        **{part: code[2] for part, code in _FLOORS.items()},
+        **{part: code[2] for part, code in _SHORTEST_WAYS.items()},
     }
     rows: list[tuple[Any, ...]] = []
     for part, seconds in ours.items():
-        least = floors.get(part, [0.0])
-        rows.append((part, median(seconds), median(least), what.get(part, _NO_FLOOR)))
+        least = shortest_times.get(part, [0.0])
+        rows.append((part, median(seconds), median(least), what.get(part, _NOT_NEEDED)))
     last = rows.pop()
     rows.append((*last[:2], sum(row[2] for row in rows), "the sum of these"))
     head = ("part", "CPU [s]", "floor [s]", "what the floor is")

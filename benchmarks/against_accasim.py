@@ -115,29 +115,29 @@ def main() -> None:
         # Python keeps what it compiles of a checkout too, as it does of installed packages.
         env = {"TZ": "UTC", "PYTHONDONTWRITEBYTECODE": ""}
         cold = measure.run(todo["cpsched, files"], env)
-        found: dict[str, list[measure.Usage]] = {what: [] for what in todo}
+        warm: dict[str, list[measure.Usage]] = {what: [] for what in todo}
         for _ in range(args.runs):
             for what, command in todo.items():
-                found[what].append(measure.run(command, env))
+                warm[what].append(measure.run(command, env))
         ours = starts_of_ours(next((work / "cpsched" / "runs").iterdir()))
         wrong = differences(ours, starts_of_accasim(work / "accasim"))
-    report(jobs, found, cold)
+    report(jobs, warm, cold)
     print(f"\nstarts: {len(ours) - len(wrong):,} of {len(ours):,} jobs start at the same second")
-    results = {"jobs": jobs, "cold": cold, "warm": found, "different_starts": wrong}
+    results = {"jobs": jobs, "cold": cold, "warm": warm, "different_starts": wrong}
     measure.save(args.json, results)
     if wrong:
         raise measure.BenchmarkError(f"the schedules differ; the first job is {wrong[0]}")
 
 
-def report(jobs: int, found: dict[str, list[measure.Usage]], cold: measure.Usage) -> None:
+def report(jobs: int, warm: dict[str, list[measure.Usage]], cold: measure.Usage) -> None:
     """Print what each process cost, and the ratios of CPU of each turn."""
     rows: list[tuple[Any, ...]] = [
         ("cpsched, files, first", cold.cpu_s, cold.wall_s, cold.peak_mib)
     ]
-    for what, usages in found.items():
+    for what, usages in warm.items():
         usage = measure.middle(usages)
         rows.append((what, usage.cpu_s, usage.wall_s, usage.peak_mib))
-    runs = len(found["cpsched, files"])
+    runs = len(warm["cpsched, files"])
     title = f"{jobs:,} jobs of HPC2N, FIFO with first fit: medians of {runs} turns"
     measure.table(title, ("process", "CPU s", "wall s", "peak MiB"), rows)
     ratios = []
@@ -146,7 +146,7 @@ def report(jobs: int, found: dict[str, list[measure.Usage]], cold: measure.Usage
         ("cpsched, no files", "AccaSim, nothing"),
         ("cpsched, files", "AccaSim, nothing"),
     ):
-        turns = [b.cpu_s / a.cpu_s for a, b in zip(found[ours], found[theirs], strict=True)]
+        turns = [b.cpu_s / a.cpu_s for a, b in zip(warm[ours], warm[theirs], strict=True)]
         ratios.append((f"{theirs} / {ours}", median(turns), min(turns), max(turns)))
     measure.table(
         f"How many times less CPU (target {TARGET}, both writing)",

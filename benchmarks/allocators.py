@@ -45,25 +45,32 @@ def read(folder: Path) -> dict[str, Runs]:
     logs: dict[str, Runs] = defaultdict(lambda: defaultdict(dict))
     for place, run in campaign.finished(folder):
         dispatcher, _, allocator = place["dispatcher"].rpartition(" ")
-        found = json.loads((run / "metrics.json").read_text(encoding="utf-8"))
-        logs[place["workload"]][dispatcher, allocator][int(place["seed"])] = found
+        metrics = json.loads((run / "metrics.json").read_text(encoding="utf-8"))
+        logs[place["workload"]][dispatcher, allocator][int(place["seed"])] = metrics
     return logs
 
 
 def ratios(runs: Runs) -> dict[tuple[str, str], list[Estimate | None]]:
     """Return the figures of a log's dispatchers and allocators over those under first-fit."""
-    found = {}
+    estimates = {}
     for (dispatcher, allocator), mine in runs.items():
         base = runs.get((dispatcher, BASE), {})
         seeds = sorted(set(mine) & set(base))
         if allocator == BASE or not seeds:
             continue
         kind = scarcest(base[seeds[0]]["steady_utilization"])
-        pairs = ([figures(of[seed], kind) for seed in seeds] for of in (mine, base))
-        found[dispatcher, allocator] = [
-            ratio(*values) for values in zip(*(zip(*of, strict=True) for of in pairs), strict=True)
+        pairs = (
+            [figures(runs_of_allocator[seed], kind) for seed in seeds]
+            for runs_of_allocator in (mine, base)
+        )
+        estimates[dispatcher, allocator] = [
+            ratio(*values)
+            for values in zip(
+                *(zip(*figures_of_allocator, strict=True) for figures_of_allocator in pairs),
+                strict=True,
+            )
         ]
-    return found
+    return estimates
 
 
 def scarcest(utilization: Mapping[str, float]) -> str:
@@ -71,20 +78,24 @@ def scarcest(utilization: Mapping[str, float]) -> str:
     return max(utilization, key=lambda kind: utilization[kind])
 
 
-def figures(found: Metrics, kind: str) -> list[float]:
+def figures(metrics: Metrics, kind: str) -> list[float]:
     """Return the figures of a run in the order of :data:`FIGURES`."""
-    wait = found["wait_s"]["all"]
-    slowdown = found["bounded_slowdown"]["all"]["mean"]
-    response = found["response_by_area_s"]
-    return [slowdown, wait["p99.9"], wait["max"], response, found["steady_utilization"][kind]]
+    wait = metrics["wait_s"]["all"]
+    slowdown = metrics["bounded_slowdown"]["all"]["mean"]
+    response = metrics["response_by_area_s"]
+    return [slowdown, wait["p99.9"], wait["max"], response, metrics["steady_utilization"][kind]]
 
 
-def shown(found: Estimate | None) -> str:
+def shown(estimate: Estimate | None) -> str:
     """Return a ratio, in bold if it and all of its interval are on one side of 1."""
-    if found is None:
+    if estimate is None:
         return "-"
-    text = f"{found.mean:.2f}"
-    sure = found.low is not None and found.high is not None and not found.low <= 1 <= found.high
+    text = f"{estimate.mean:.2f}"
+    sure = (
+        estimate.low is not None
+        and estimate.high is not None
+        and not estimate.low <= 1 <= estimate.high
+    )
     return f"**{text}**" if sure and text != "1.00" else text
 
 
@@ -92,11 +103,11 @@ def together(logs: list[dict[tuple[str, str], list[Estimate | None]]]) -> list[l
     """Return the geometric means over the logs, of what all of them have."""
     lines = []
     for who in logs[0]:
-        cells = [one for log in logs for one in log.get(who, [None])]
-        means = np.array([one.mean for one in cells if one])
+        cells = [estimate for log in logs for estimate in log.get(who, [None])]
+        means = np.array([estimate.mean for estimate in cells if estimate])
         if len(means) == len(logs) * len(FIGURES):
             over = np.exp(np.log(means).reshape(len(logs), -1).mean(axis=0))
-            lines.append([*who, *(f"{one:.2f}" for one in over)])
+            lines.append([*who, *(f"{mean:.2f}" for mean in over)])
     return lines
 
 
@@ -106,13 +117,16 @@ def main() -> None:
     )
     parser.add_argument("study", type=Path, help="folder of cpsched compare")
     columns = ["dispatcher", "allocator", *FIGURES]
-    found = {log: ratios(runs) for log, runs in read(parser.parse_args().study).items()}
-    for log, over in found.items():
+    by_log = {log: ratios(runs) for log, runs in read(parser.parse_args().study).items()}
+    for log, over in by_log.items():
         lines = [[*who, *map(shown, cells)] for who, cells in over.items()]
-        number = max((one.number for cells in over.values() for one in cells if one), default=0)
+        number = max(
+            (estimate.number for cells in over.values() for estimate in cells if estimate),
+            default=0,
+        )
         measure.table(f"{log}: over {BASE}, runs: {number}", columns, lines)
-    if found:
-        measure.table("All logs", columns, together(list(found.values())))
+    if by_log:
+        measure.table("All logs", columns, together(list(by_log.values())))
 
 
 if __name__ == "__main__":

@@ -80,7 +80,7 @@ def row_of(name: str, command: str, system: cpsched.System) -> tuple[str | int, 
     log = log_of(jobs)
     spec = f"batsim:command={command}" if command else "easy"
     times = min(measured(log, system, spec) for _ in range(5))
-    row = (name, jobs, *(f"{one:.2f}" for one in times), round(jobs / times[0]))
+    row = (name, jobs, *(f"{seconds:.2f}" for seconds in times), round(jobs / times[0]))
     print(*row, sep=", ", flush=True)
     return row
 

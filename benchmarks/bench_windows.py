@@ -38,8 +38,8 @@ def main() -> None:
     parser.add_argument("logs", nargs="+", help="LOG:SYSTEM")
     parser.add_argument("--jobs", type=int, default=2000)
     args = parser.parse_args()
-    for one in args.logs:
-        log, _, system = one.rpartition(":")
+    for pair in args.logs:
+        log, _, system = pair.rpartition(":")
         show(Path(log), system, args.jobs)
 
 
@@ -54,9 +54,13 @@ def show(log: Path, system: str, jobs: int) -> None:
     first = -(-len(submit) // 5) if len(submit) >= LARGE else jobs // 2
     starts = np.arange(-(-first // (jobs // 2)) * (jobs // 2), len(submit) - jobs, jobs // 2)
     windows = [slice(at, at + jobs) for at in starts]
-    long = [one for one in windows if submit[one.stop - 1] - submit[one.start] >= SHORTEST]
+    long = [
+        window for window in windows if submit[window.stop - 1] - submit[window.start] >= SHORTEST
+    ]
     total = machine.capacity[:, core].sum()
-    crowded = np.array([over(submit[one], runtime[one], cores[one], total) for one in long])
+    crowded = np.array(
+        [over(submit[window], runtime[window], cores[window], total) for window in long]
+    )
     best = int(np.abs(crowded - CROWDED).argmin())
     name, window = log.name.removesuffix(".gz"), long[best]
     print(f'\n[[logs]]\nname = "{name.split("-")[0]}"\nfile = "{name}"')

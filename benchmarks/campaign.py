@@ -22,10 +22,10 @@ def finished(folder: Path) -> Iterator[tuple[dict[str, Any], Path]]:
         If it is not the folder of a study.
     """
     try:
-        about = json.loads((folder / "study.json").read_text(encoding="utf-8"))
+        description = json.loads((folder / "study.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise measure.BenchmarkError(f"{folder} is not a folder of a study ({error})") from None
-    for place in about["runs"]:
+    for place in description["runs"]:
         run = folder / "runs" / place["folder"]
         if (run / "run.json").is_file():
             yield place, run

@@ -116,15 +116,17 @@ class Reference:
         if any(handle not in start for handle in best["handles"]):
             return
         own = np.array([start[handle] for handle in best["handles"]])
-        of = {key: _value(key, best, best["starts"]) for key in ("slowdown", "delay")}
-        mine = {key: _value(key, best, own) for key in of}
+        best_values = {key: _value(key, best, best["starts"]) for key in ("slowdown", "delay")}
+        mine = {key: _value(key, best, own) for key in best_values}
         self.rows.append(
             {
                 "dispatcher": name,
                 "jobs": len(own),
                 "proven": best["proven"],
-                "slowdown_gap": mine["slowdown"] / of["slowdown"] - 1,
-                "delay_gap": mine["delay"] / of["delay"] - 1 if of["delay"] else None,
+                "slowdown_gap": mine["slowdown"] / best_values["slowdown"] - 1,
+                "delay_gap": mine["delay"] / best_values["delay"] - 1
+                if best_values["delay"]
+                else None,
             }
         )
 
@@ -246,15 +248,15 @@ def nodes(args: argparse.Namespace) -> None:
 
 def _seeds(args: argparse.Namespace, waiting: int) -> list[int]:
     """Return the first seeds whose views leave something to decide: some jobs fit, some do not."""
-    found: list[int] = []
+    seeds: list[int] = []
     greedy = build("dispatchers", "greedy")
     for seed in range(1000):
         view = views.Made(args.nodes[0], args.nodes[0], waiting, args.running, seed).view()
         greedy.reset(view.system, 0)
         if 0 < len(greedy.decide(view).actions) < waiting:
-            found.append(seed)
-        if len(found) == args.views:
-            return found
+            seeds.append(seed)
+        if len(seeds) == args.views:
+            return seeds
     raise measure.BenchmarkError(f"few views with {waiting} waiting jobs leave anything to decide")
 
 
@@ -273,10 +275,12 @@ LIVE = ("cph-0", "lookahead")
 
 
 def live(args: argparse.Namespace) -> None:
-    whole = EURORA.generate(EuroraOptions(jobs=args.length, seed=args.seed))
-    part = whole.take(np.arange(len(whole))[args.skip :][: args.jobs])
+    jobs_of_log = EURORA.generate(EuroraOptions(jobs=args.length, seed=args.seed))
+    part = jobs_of_log.take(np.arange(len(jobs_of_log))[args.skip :][: args.jobs])
     if not len(part):
-        raise measure.BenchmarkError(f"no jobs beyond the first {args.skip:,} of {len(whole):,}")
+        raise measure.BenchmarkError(
+            f"no jobs beyond the first {args.skip:,} of {len(jobs_of_log):,}"
+        )
     small = fit(part, systems.load("eurora"))
     logs = (small, views.among(small, args.nodes))
     few = fit(part.select(first=200), small.system)
@@ -328,7 +332,7 @@ def arguments() -> argparse.Namespace:
     add = commands.add_parser("nodes", help="64 nodes against 20,000").add_argument
     add("--nodes", type=int, nargs=2, default=(64, 20_000), help="small and large [64 20000]")
     add("--waiting", type=int, nargs="+", default=(30, 150), help="jobs waiting [30 150]")
-    add("--running", type=int, default=60, help="jobs that run, as far as there is room [60]")
+    add("--running", type=int, default=60, help="jobs that run, as far as they fit [60]")
     add("--views", type=int, default=10, help="of each size [10]")
     add("--repeats", type=int, default=5, help="of each, the least CPU time counts [5]")
     add = commands.add_parser("live", help="a log on 64 nodes, and among 20,000").add_argument
@@ -350,7 +354,7 @@ def arguments() -> argparse.Namespace:
 def main() -> None:
     args = arguments()
     names = ("cpsched", "numpy", "ortools")
-    print(", ".join(f"{name} {found}" for name, found in measure.versions(names).items()))
+    print(", ".join(f"{name} {version}" for name, version in measure.versions(names).items()))
     {"sample": sample, "nodes": nodes, "live": live}[args.command](args)
 
 

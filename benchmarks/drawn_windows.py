@@ -39,10 +39,14 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=3000)
     args = parser.parse_args()
     known = read(args.csv)
-    for log, system in (one.rsplit(":", 1) for one in args.logs):
+    for log, system in (pair.rsplit(":", 1) for pair in args.logs):
         name, workload = Path(log).name.split(".")[0], None
         for window in range(*args.windows):
-            missing = [one for one in args.dispatchers if (name, str(window), one) not in known]
+            missing = [
+                dispatcher
+                for dispatcher in args.dispatchers
+                if (name, str(window), dispatcher) not in known
+            ]
             if not missing:
                 continue
             workload = workload if workload is not None else logs.read(log)
@@ -85,9 +89,9 @@ def figures(fitted: object, dispatcher: str) -> dict[str, str]:
     started = start >= 0
     wait, runtime = (start - submit)[started], (end - start)[started]
     slowdown = np.maximum((wait + runtime) / np.maximum(runtime, 10), 1)
-    found = (wait.mean(), slowdown.mean(), np.quantile(wait, 0.999))
+    values = (wait.mean(), slowdown.mean(), np.quantile(wait, 0.999))
     return {
-        **{name: f"{value:.6g}" for name, value in zip(FIGURES, found, strict=True)},
+        **{name: f"{value:.6g}" for name, value in zip(FIGURES, values, strict=True)},
         "CPU [s]": f"{spent:.2f}",
         "decisions that solved": str(int(run.decisions.get("solver_calls", 0))),
         "improved": str(int(run.decisions.get("improved", 0))),
@@ -115,10 +119,10 @@ def _cell(pairs: list[tuple[dict[str, str], dict[str, str]]], figure: str) -> st
     # A window without waits counts as one of a second.
     values = [[max(float(row[figure]), 1.0) for row in pair] for pair in pairs]
     mine, base = np.array(values).T
-    found = ratio(mine, base)
+    estimate = ratio(mine, base)
     less, more = (mine < 0.995 * base).sum(), (mine > 1.005 * base).sum()
-    interval = "" if found.low is None else f" ({found.low:.2f} to {found.high:.2f})"
-    return f"x{found.mean:.3f}{interval}; {less} below, {more} above"
+    interval = "" if estimate.low is None else f" ({estimate.low:.2f} to {estimate.high:.2f})"
+    return f"x{estimate.mean:.3f}{interval}; {less} below, {more} above"
 
 
 if __name__ == "__main__":

@@ -85,13 +85,15 @@ class Counts:
         np.minimum.at(self.first, jobs.user.codes, jobs.submit)
         np.maximum.at(self.last, jobs.user.codes, jobs.submit)
         # The jobs of the grid are not sent by people at their desks.
-        grid = (np.array([one.queue for one in known.KINDS.values()]) == "grid")[kind].astype(int)
+        grid = (np.array([entry.queue for entry in known.KINDS.values()]) == "grid")[kind].astype(
+            int
+        )
         second = jobs.submit + known.EPOCH
         count(self.hours.reshape(-1), 24 * grid + second // 3600 % 24)
         # The first day is a Monday.
-        whole = jobs.submit < self.weeks
-        count(self.days.reshape(-1), (7 * grid + jobs.submit // _DAY % 7)[whole])
-        limit = np.array([one.limit for one in known.KINDS.values()])[kind]
+        in_full_weeks = jobs.submit < self.weeks
+        count(self.days.reshape(-1), (7 * grid + jobs.submit // _DAY % 7)[in_full_weeks])
+        limit = np.array([entry.limit for entry in known.KINDS.values()])[kind]
         self.at_limit += int((jobs.requested_time == limit).sum())
         self.failed += int((jobs.status == Status.FAILED).sum())
         together = np.diff(np.flatnonzero(np.diff(jobs.submit, prepend=-1, append=-1)))
@@ -115,9 +117,9 @@ def counts_of(workload: Workload, days: float) -> Counts:
     return counts
 
 
-def percent(part: float, whole: float) -> str:
+def percent(part: float, total: float) -> str:
     """Return a share."""
-    return f"{100 * part / whole:.1f} %"
+    return f"{100 * part / total:.1f} %"
 
 
 def shares(parts: Sequence[float]) -> str:
@@ -127,14 +129,14 @@ def shares(parts: Sequence[float]) -> str:
 
 def quantiles(totals: IntArray, *levels: float) -> list[int]:
     """Return values below which such shares of what was counted lie."""
-    found = np.searchsorted(np.cumsum(totals), np.array(levels) * totals.sum())
-    return [int(value) for value in found]
+    places = np.searchsorted(np.cumsum(totals), np.array(levels) * totals.sum())
+    return [int(value) for value in places]
 
 
 def most(totals: IntArray, share: float) -> float:
     """Return the part of the total that a share of all with any has, the largest ones."""
-    there = np.sort(totals[totals > 0])[::-1]
-    return float(there[: max(1, round(share * len(there)))].sum() / totals.sum())
+    positive = np.sort(totals[totals > 0])[::-1]
+    return float(positive[: max(1, round(share * len(positive)))].sum() / totals.sum())
 
 
 def totals(counts: Counts, days: float) -> Iterator[Row]:
@@ -162,17 +164,17 @@ def sizes(counts: Counts, days: float) -> Iterator[Row]:
     asked = percent(counts.memory_work, held * span)
     yield Row("memory asked for while jobs run, of that there", asked, "", FOLLOWS)
     of_kind = np.bincount(counts.kind, counts.campaign, len(kinds)).tolist()
-    said = shares([one.share for one in kinds])
-    yield Row(f"jobs: {' / '.join(known.KINDS)}", shares(of_kind), said, ASSUMED)
-    some = [counts.cores[1], counts.cores[2:8].sum(), counts.cores[8], counts.cores[9:].sum()]
-    alone = sum(one.share for one in kinds if one.cores == (1,))
+    assumed = shares([kind.share for kind in kinds])
+    yield Row(f"jobs: {' / '.join(known.KINDS)}", shares(of_kind), assumed, ASSUMED)
+    groups = [counts.cores[1], counts.cores[2:8].sum(), counts.cores[8], counts.cores[9:].sum()]
+    alone = sum(kind.share for kind in kinds if kind.cores == (1,))
     wide, pilot = known.KINDS["wide"].share / 4, known.KINDS["pilot"].share
     cores = shares([alone, 2 * wide, pilot + wide, wide])
-    yield Row("jobs of 1 / 2 to 7 / 8 / more cores", shares(some), cores, ASSUMED)
-    some = [work[1], work[2:8].sum(), work[8], work[9:].sum()]
-    yield Row("their work", shares(some), "", FOLLOWS)
+    yield Row("jobs of 1 / 2 to 7 / 8 / more cores", shares(groups), cores, ASSUMED)
+    groups = [work[1], work[2:8].sum(), work[8], work[9:].sum()]
+    yield Row("their work", shares(groups), "", FOLLOWS)
     mean = (counts.memory * np.arange(len(counts.memory))).sum() / jobs
-    least = sum(one.share * sum(one.memory) / 2 for one in kinds)
+    least = sum(kind.share * sum(kind.memory) / 2 for kind in kinds)
     yield Row("memory of a core, mean", f"{mean:,.0f} MB", f"{least:,.0f} MB", ASSUMED)
 
 
@@ -183,7 +185,7 @@ def times(counts: Counts, _: float) -> Iterator[Row]:
     runtime = f"{low:,} / {half:,} / {high:,} / {top:,} s"
     yield Row("runtime: 10 / 50 / 90 / 99 % of the jobs below", runtime, "", FOLLOWS)
     below = [int(counts.runtime[:end].sum()) for end in (60, 3600, _DAY)]
-    shown = " / ".join(percent(one, jobs) for one in below)
+    shown = " / ".join(percent(jobs_below, jobs) for jobs_below in below)
     yield Row("runtime below a minute / hour / day", shown, "", FOLLOWS)
     mean = (counts.used * (np.arange(101) + 0.5)).sum() / jobs
     yield Row("runtime of requested time, mean", f"{mean:.0f} %", "", FOLLOWS)
@@ -200,20 +202,20 @@ def times(counts: Counts, _: float) -> Iterator[Row]:
 def arrivals(counts: Counts, _: float) -> Iterator[Row]:
     """Yield when jobs are submitted."""
     jobs = int(counts.cores.sum())
-    people, grid = (f"{one.max() / one.min():.1f}" for one in counts.hours)
+    people, grid = (f"{hours.max() / hours.min():.1f}" for hours in counts.hours)
     ratio = max(known.HOURS) / min(known.HOURS)
-    for what, found, power in (("people", people, 1.0), ("the grid", grid, 0.15)):
+    for what, measured, power in (("people", people, 1.0), ("the grid", grid, 0.15)):
         name = f"busiest hour of the day over the quietest: {what}"
-        yield Row(name, found, f"{ratio**power:.1f}, and chance", ASSUMED)
+        yield Row(name, measured, f"{ratio**power:.1f}, and chance", ASSUMED)
     yield Row(
         "busiest hour of people (UTC)", f"{counts.hours[0].argmax()}", "10, 11, 14, 15", ASSUMED
     )
     for at, (what, power) in enumerate((("people", 1.0), ("the grid", 0.15))):
         day = counts.days[at]
-        found = f"{day[5:].mean() / day[:5].mean():.2f}"
+        measured = f"{day[5:].mean() / day[:5].mean():.2f}"
         level = np.array(known.WEEK) ** power
-        said = f"{level[5:].mean() / level[:5].mean():.2f}, and chance"
-        yield Row(f"a day of the weekend over a weekday: {what}", found, said, ASSUMED)
+        assumed = f"{level[5:].mean() / level[:5].mean():.2f}, and chance"
+        yield Row(f"a day of the weekend over a weekday: {what}", measured, assumed, ASSUMED)
     bursts = percent(counts.in_bursts, jobs)
     yield Row("jobs submitted in one second with nine others or more", bursts, "", FOLLOWS)
     yield Row("most jobs of one second", f"{counts.largest:,}", "50,000 of an array", ASSUMED)
@@ -225,21 +227,21 @@ def people(counts: Counts, days: float) -> Iterator[Row]:
     sizes = counts.campaign[counts.campaign > 0]
     yield Row("campaigns", f"{len(sizes):,}", "", FOLLOWS)
     shown = " / ".join(f"{value:,.0f}" for value in np.quantile(sizes, (0.5, 0.9, 1.0)))
-    said = "40 / 402 / 50,000 at most"
-    yield Row("jobs of a campaign: half / 90 % / all below", shown, said, ASSUMED)
+    assumed = "40 / 402 / 50,000 at most"
+    yield Row("jobs of a campaign: half / 90 % / all below", shown, assumed, ASSUMED)
     tasks = percent(counts.array[1:].sum(), jobs)
-    arrays = percent(sum(one.share * one.arrays for one in known.KINDS.values()), 1)
+    arrays = percent(sum(kind.share * kind.arrays for kind in known.KINDS.values()), 1)
     yield Row("jobs that are tasks of arrays", tasks, f"{arrays} but for single jobs", ASSUMED)
     top = " / ".join(percent(most(counts.user, share), 1) for share in (0.01, 0.1, 0.5))
     yield Row("jobs of the busiest 1 / 10 / 50 % of users", top, "", FOLLOWS)
-    there = counts.user > 0
-    stays = (counts.last - counts.first)[there] / _DAY
+    active = counts.user > 0
+    stays = (counts.last - counts.first)[active] / _DAY
     yield Row(
         "from a user's first job to the last, median", f"{np.median(stays):.1f} days", "", FOLLOWS
     )
-    late = percent((counts.first[there] > 0.25 * days * _DAY).sum(), there.sum())
+    late = percent((counts.first[active] > 0.25 * days * _DAY).sum(), active.sum())
     yield Row("users whose first job is after a quarter of the time", late, "", FOLLOWS)
-    gone = percent((counts.last[there] < 0.75 * days * _DAY).sum(), there.sum())
+    gone = percent((counts.last[active] < 0.75 * days * _DAY).sum(), active.sum())
     yield Row("users whose last job is before three quarters of it", gone, "", FOLLOWS)
 
 

@@ -103,7 +103,7 @@ class Farm:
         ConfigError
             If the number of jobs does not allow this amount of work.
         OSError
-            If there is no room for the columns of a long log in the folder for temporary files.
+            If there is no space for the columns of a long log in the folder for temporary files.
         """
         rngs = streams(options.seed, 4)
         campaigns = _campaigns(rngs[0], options)
@@ -114,20 +114,22 @@ class Farm:
         wide = shared(options.jobs, (len(str(options.jobs)) + 1) // 2)[0]
         ids = wide.view(f"U{2 * wide.shape[1]}").reshape(-1)
         request = shared(options.jobs, 2)[0]
-        for rows, of in _parts(batches, options.jobs):
-            campaign = batches.campaign[of]
+        for rows, batch in _parts(batches, options.jobs):
+            campaign = batches.campaign[batch]
             drawn = _jobs(rngs[3], campaigns, campaign)
-            drawn["submit"] = batches.second[of]
+            drawn["submit"] = batches.second[batch]
             ids[rows] = np.arange(rows.start + 1, rows.stop + 1)
             request[rows, 0], request[rows, 1] = 1, campaigns.memory[campaign]
             for name, label in labels.items():
-                columns[name][rows] = label.codes[of]
+                columns[name][rows] = label.codes[batch]
             for name in _DRAWN:
                 columns[name][rows] = drawn[name]
             for array in (ids, request, *columns.values()):
                 let_go(array, rows.start, rows.stop)
-        found: dict[str, Any] = {name: columns[name] for name in _DRAWN}
-        found |= {name: Labels(columns[name], label.values) for name, label in labels.items()}
+        columns_drawn: dict[str, Any] = {name: columns[name] for name in _DRAWN}
+        columns_drawn |= {
+            name: Labels(columns[name], label.values) for name, label in labels.items()
+        }
         return Workload.build(
             title=f"farm-{options.jobs}-seed{options.seed}",
             epoch=known.EPOCH,
@@ -135,7 +137,7 @@ class Farm:
             header=header(Farm.name, VERSION, options),
             job_id=ids,
             request=request,
-            **found,
+            **columns_drawn,
         )
 
 
@@ -176,7 +178,7 @@ class _Batches:
 
 def _of_kinds(kind: IntArray, attribute: str) -> Any:
     """Return an attribute of each campaign's kind."""
-    return np.array([getattr(one, attribute) for one in KINDS.values()])[kind]
+    return np.array([getattr(entry, attribute) for entry in KINDS.values()])[kind]
 
 
 def _campaigns(rng: np.random.Generator, options: FarmOptions) -> _Campaigns:
@@ -185,14 +187,14 @@ def _campaigns(rng: np.random.Generator, options: FarmOptions) -> _Campaigns:
         rng, options.jobs, median=40.0, sigma=1.8, largest=min(50_000, max(10, options.jobs // 100))
     )
     count = len(size)
-    kind = pick(stratified(rng, size), [one.share for one in KINDS.values()])
+    kind = pick(stratified(rng, size), [entry.share for entry in KINDS.values()])
     is_array = rng.random(count) < np.where(size > 1, _of_kinds(kind, "arrays"), 0.0)
     begin = stratified(rng, np.ones(count)) * options.span
     least, most = _of_kinds(kind, "memory").T
     cores = np.empty(count, dtype=np.int64)
-    for number, one in enumerate(KINDS.values()):
+    for number, entry in enumerate(KINDS.values()):
         rows = np.flatnonzero(kind == number)
-        cores[rows] = np.array(one.cores)[rng.integers(0, len(one.cores), len(rows))]
+        cores[rows] = np.array(entry.cores)[rng.integers(0, len(entry.cores), len(rows))]
     drawn = log_normal(rng, _of_kinds(kind, "median"), _of_kinds(kind, "spread"), count)
     spread = np.where(rng.random(count) < 0.4, _ALIKE, _APART)
     limit = _of_kinds(kind, "limit")
@@ -243,7 +245,7 @@ def _scaled(
 
 def _users(rng: np.random.Generator, kind: IntArray, begin: FloatArray, span: float) -> IntArray:
     """Choose the user of each campaign among those of its kind who are there at the time."""
-    shares = np.array([one.users for one in KINDS.values()])
+    shares = np.array([entry.users for entry in KINDS.values()])
     # A short log sees fewer people; each kind has some.
     total = known.USERS * min(1.0, (span / known.DAYS) ** 0.3)
     counts = np.maximum((shares * total).round().astype(np.int64), 2)
@@ -261,9 +263,9 @@ def _users(rng: np.random.Generator, kind: IntArray, begin: FloatArray, span: fl
         of_month = month[rows]
         for which in np.unique(of_month):
             at = (which + 0.5) * _MONTH
-            there = always | ((comes <= at) & (at < comes + stays))
+            present = always | ((comes <= at) & (at < comes + stays))
             chosen = rows[of_month == which]
-            drawn = pick(rng.random(len(chosen)), np.where(there, activity, 0.0))
+            drawn = pick(rng.random(len(chosen)), np.where(present, activity, 0.0))
             user[chosen] = first[number] + drawn
     return user
 
@@ -307,8 +309,8 @@ def _labels(
     rng: np.random.Generator, campaigns: _Campaigns, batches: _Batches
 ) -> dict[str, Labels]:
     """Return the columns of strings, one row a batch."""
-    queues = list(dict.fromkeys(one.queue for one in KINDS.values()))
-    queue = np.array([queues.index(one.queue) for one in KINDS.values()])
+    queues = list(dict.fromkeys(entry.queue for entry in KINDS.values()))
+    queue = np.array([queues.index(entry.queue) for entry in KINDS.values()])
     users = int(campaigns.user.max(initial=0)) + 1
     groups = pick(rng.random(users), 1 / (2.0 + np.arange(known.GROUPS)))
     numbers = np.arange(len(campaigns))
@@ -338,12 +340,14 @@ def _parts(batches: _Batches, num_jobs: int) -> Iterator[tuple[slice, IntArray]]
         yield slice(first, end), np.searchsorted(ends, np.arange(first, end), side="right")
 
 
-def _jobs(rng: np.random.Generator, campaigns: _Campaigns, of: IntArray) -> dict[str, IntArray]:
+def _jobs(
+    rng: np.random.Generator, campaigns: _Campaigns, campaign: IntArray
+) -> dict[str, IntArray]:
     """Draw how long some jobs run and how they end, by their campaigns."""
-    drawn = log_normal(rng, campaigns.median[of], campaigns.spread[of], len(of))
-    failed = rng.random(len(of)) < known.FAILED
-    drawn = np.where(failed, drawn * rng.random(len(of)) ** 2, drawn)
-    requested = campaigns.requested[of]
+    drawn = log_normal(rng, campaigns.median[campaign], campaigns.spread[campaign], len(campaign))
+    failed = rng.random(len(campaign)) < known.FAILED
+    drawn = np.where(failed, drawn * rng.random(len(campaign)) ** 2, drawn)
+    requested = campaigns.requested[campaign]
     runtime = np.clip(drawn, _SHORTEST, requested).astype(np.int64)
     status = np.select(
         [runtime >= requested, failed], [Status.TIMEOUT, Status.FAILED], Status.COMPLETED
@@ -352,9 +356,9 @@ def _jobs(rng: np.random.Generator, campaigns: _Campaigns, of: IntArray) -> dict
         "runtime": runtime,
         "requested_time": requested,
         "status": status,
-        "units": campaigns.cores[of],
-        "nodes_max": np.ones(len(of), dtype=np.int64),
-        "array_limit": campaigns.throttle[of],
+        "units": campaigns.cores[campaign],
+        "nodes_max": np.ones(len(campaign), dtype=np.int64),
+        "array_limit": campaigns.throttle[campaign],
     }
 
 

@@ -130,36 +130,36 @@ class Command:
 def ended(process: subprocess.Popen[str]) -> str:
     """Wait for a process; return what it says on stderr."""
     try:
-        said = process.communicate(timeout=300)[1]
+        errors = process.communicate(timeout=300)[1]
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         return f"{process.communicate()[1]}\nTraceback: it did not end"
-    return str(said)
+    return str(errors)
 
 
 def tree(out: Path) -> dict[str, bytes]:
     """Return the contents of all files below a folder, without seconds that were measured."""
-    found = {}
+    contents = {}
     for path in sorted(out.rglob("*")):
         name = path.relative_to(out).as_posix()
         if path.is_file() and not _TIMING.search(name) and not _OWN.search(name):
             content = path.read_bytes()
             left_out = _TIMING_TABLE if name.endswith(".html") else _MOMENT
-            found[name] = (
+            contents[name] = (
                 left_out.sub(b"", content) if name.endswith((".html", ".txt")) else content
             )
-    return found
+    return contents
 
 
-def apart(one: dict[str, bytes], other: dict[str, bytes]) -> dict[str, int]:
+def apart(undisturbed: dict[str, bytes], repeated: dict[str, bytes]) -> dict[str, int]:
     """Return how many bytes differ in which files; a file that is only in one differs wholly."""
-    found = {}
-    for name in sorted({*one, *other}):
-        left, right = one.get(name), other.get(name)
+    differences = {}
+    for name in sorted({*undisturbed, *repeated}):
+        left, right = undisturbed.get(name), repeated.get(name)
         if left != right:
             pairs = zip_longest(left or b"", right or b"")
-            found[name] = max(sum(a != b for a, b in pairs), 1)
-    return found
+            differences[name] = max(sum(a != b for a, b in pairs), 1)
+    return differences
 
 
 class Trials:
@@ -184,10 +184,10 @@ class Trials:
             while process.poll() is None and not command.has_begun(place):
                 time.sleep(0.005)
             read = time.monotonic()
-            said = ended(process)
+            errors = ended(process)
             if process.returncode:
-                raise RuntimeError(f"{command.name}, undisturbed: {said}")
-            self.seconds, self.whole = time.monotonic() - read, tree(place / "out")
+                raise RuntimeError(f"{command.name}, undisturbed: {errors}")
+            self.seconds, self.files = time.monotonic() - read, tree(place / "out")
         say(f"{command.name}: {read - began:.1f} s to begin, then {self.seconds:.1f} s undisturbed")
 
     def place(self) -> Path:
@@ -213,13 +213,13 @@ class Trials:
                 process = self.command.start(place)
                 hit = self._at_a_moment(process, place, send)
                 row.tried, row.hit = row.tried + 1, row.hit + hit
-                said = ended(process)
+                errors = ended(process)
                 self._wholly_there(row, place)
                 if fault.startswith("SIG") and hit:
-                    self._answer(row, process.returncode, said)
+                    self._answer(row, process.returncode, errors)
                 elif fault == "kill -9 of a worker" and process.returncode:
                     row.lost += 1
-                    row.notes.append(said)
+                    row.notes.append(errors)
             self._repeat(row, place)
 
     def _at_a_moment(
@@ -236,11 +236,11 @@ class Trials:
     def disk_full(self, shares: tuple[float, ...]) -> None:
         """Let it write to a file system that is too small; then to one that is not."""
         row = self.row("disk full")
-        size = sum(map(len, self.whole.values()))
+        size = sum(map(len, self.files.values()))
         for share in shares:
             place = self.place()
-            there = sum(map(len, tree(place / "out").values()))
-            space = there + max(int(share * (size - there)), 4096)
+            written = sum(map(len, tree(place / "out").values()))
+            space = written + max(int(share * (size - written)), 4096)
             with mounted(place / "out", f"size={space}", self.command):
                 process = self.command.start(place)
                 self._answer(row, *reversed((ended(process), process.returncode)))
@@ -255,8 +255,8 @@ class Trials:
         with mounted(place / "out", "size=1g", self.command):
             mount("-o", "remount,ro", place / "out")
             process = self.command.start(place)
-            said = ended(process)
-            self._answer(row, process.returncode, said)
+            errors = ended(process)
+            self._answer(row, process.returncode, errors)
             row.tried, row.hit = row.tried + 1, row.hit + (process.returncode != 0)
             mount("-o", "remount,rw", place / "out")
             self._repeat(row, place)
@@ -274,10 +274,10 @@ class Trials:
 
             process = self.command.start(place, env=os.environ | other_clock(clock, 0))
             hit = self._at_a_moment(process, place, back)
-            said = ended(process)
+            errors = ended(process)
             if process.returncode:
                 row.lost += 1
-                row.notes.append(said)
+                row.notes.append(errors)
             self._compare(row, place)
             row.tried, row.hit = row.tried + 1, row.hit + hit
             place = self.place()
@@ -295,9 +295,9 @@ class Trials:
             place = self.place()
             both = [self.command.start(place) for _ in range(2)]
             with ThreadPoolExecutor(2) as waiting:
-                said = list(waiting.map(ended, both))
+                errors = list(waiting.map(ended, both))
             row.tried, row.hit = row.tried + 1, row.hit + 1
-            for process, words in zip(both, said, strict=True):
+            for process, words in zip(both, errors, strict=True):
                 if process.returncode:
                     self._answer(row, process.returncode, words)
             if all(process.returncode for process in both):
@@ -306,9 +306,9 @@ class Trials:
             self._verify(row, place)
             self._repeat(row, place)
 
-    def _answer(self, row: Row, code: int, said: str) -> None:
+    def _answer(self, row: Row, code: int, errors: str) -> None:
         """Judge what a command says that could not do its work."""
-        lines = [line for line in said.splitlines() if line.strip()]
+        lines = [line for line in errors.splitlines() if line.strip()]
         row.answer = lines[-1] if lines else row.answer
         if (
             code <= 0
@@ -316,13 +316,13 @@ class Trials:
             or not all(line.startswith(("error: ", "warning: ")) for line in lines)
         ):
             row.unclear += 1
-            row.notes.append(f"exit code {code}: {said[-3000:]}")
+            row.notes.append(f"exit code {code}: {errors[-3000:]}")
 
     def _wholly_there(self, row: Row, place: Path) -> None:
         """Check that what has its real name is as in the undisturbed result."""
-        there = {n: c for n, c in tree(place / "out").items() if not _UNTIL_WHOLE.search(n)}
-        expected = {name: self.whole.get(name, b"") for name in there}
-        for name, count in apart(there, expected).items():
+        contents = {n: c for n, c in tree(place / "out").items() if not _UNTIL_WHOLE.search(n)}
+        expected = {name: self.files.get(name, b"") for name in contents}
+        for name, count in apart(contents, expected).items():
             row.lost += 1
             row.notes.append(f"{place}: {name} passes as whole, {count} bytes differ")
 
@@ -339,15 +339,15 @@ class Trials:
     def _repeat(self, row: Row, place: Path, **more: Any) -> None:
         """Repeat the command as a user would, and compare."""
         process = self.command.start(place, **more)
-        said = ended(process)
-        known = "exists; choose another name" in said and (place / "out" / "model").exists()
+        errors = ended(process)
+        known = "exists; choose another name" in errors and (place / "out" / "model").exists()
         if process.returncode and not known:
             row.lost += 1
-            row.notes.append(f"{place}, repeated: {said}")
+            row.notes.append(f"{place}, repeated: {errors}")
         self._compare(row, place)
 
     def _compare(self, row: Row, place: Path) -> None:
-        for name, count in apart(tree(place / "out"), self.whole).items():
+        for name, count in apart(tree(place / "out"), self.files).items():
             row.differing += count
             row.notes.append(f"{place}: {count} bytes differ in {name}")
 
@@ -421,10 +421,10 @@ def commands(log: Path) -> list[Command]:
     # Its path is in the runs, so it is the same for all of them.
     given = (str(log), "--system", "eurora")
     two = ("--out", "out/study", "--workers", "2", "--no-report")
-    kept = ("--checkpoint", "out/state", "--checkpoint-interval", "0.05")
+    checkpointing = ("--checkpoint", "out/state", "--checkpoint-interval", "0.05")
     dispatchers = ("-d", "easy", "-d", "greedy", "-d", "fifo")
     changes = ("-c", "scale-load 1.2", "-c", "dispatcher fifo")
-    simulate = ("simulate", *given, "-d", "greedy", "--out", "out/study", *kept)
+    simulate = ("simulate", *given, "-d", "greedy", "--out", "out/study", *checkpointing)
     compare = ("compare", *given, *dispatchers, *two)
     known = {
         "simulate": simulate,

@@ -65,7 +65,7 @@ def scored(folder: Path, log: str, system: str, args: argparse.Namespace) -> lis
     """Return the rows of a log."""
     workload = logs.read(folder / f"{log}.swf.gz").select(first=args.jobs)
     began = process_time()
-    found = replay(
+    forecasts = replay(
         fit(workload, systems.load(system)),
         dispatcher=args.dispatcher,
         predictor=args.predictor,
@@ -73,22 +73,22 @@ def scored(folder: Path, log: str, system: str, args: argparse.Namespace) -> lis
         forecasts=args.forecasts,
         scenarios=args.scenarios,
     )
-    cost = (process_time() - began) / (len(found.job) + found.early + found.unknown)
+    cost = (process_time() - began) / (len(forecasts.job) + forecasts.early + forecasts.unknown)
     return [
         [
             system,
-            f"{found.waited:,} of {found.considered:,}",
-            f"{one.forecasts:,}",
-            one.forecaster,
-            f"{one.coverage:.2f}",
-            f"{one.width_s:,.0f}",
-            f"{one.interval_score.mean_s:,.0f}",
-            ratio(one.interval_score),
-            f"{one.crps.mean_s:,.0f}",
-            ratio(one.crps),
+            f"{forecasts.waited:,} of {forecasts.considered:,}",
+            f"{score.forecasts:,}",
+            score.forecaster,
+            f"{score.coverage:.2f}",
+            f"{score.width_s:,.0f}",
+            f"{score.interval_score.mean_s:,.0f}",
+            ratio(score.interval_score),
+            f"{score.crps.mean_s:,.0f}",
+            ratio(score.crps),
             f"{cost:.2f}" if number == 0 else "",
         ]
-        for number, one in enumerate(score_forecasters(found, 0))
+        for number, score in enumerate(score_forecasters(forecasts, 0))
     ]
 
 

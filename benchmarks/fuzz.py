@@ -40,8 +40,8 @@ COLUMNS = ("reader", "inputs", "read", "refused", "findings", "kinds", "longest_
 
 def memory() -> int:
     """Return how many bytes of data this process has."""
-    said = Path("/proc/self/status").read_text()
-    return 1024 * int(next(line.split()[1] for line in said.splitlines() if "VmData" in line))
+    status = Path("/proc/self/status").read_text()
+    return 1024 * int(next(line.split()[1] for line in status.splitlines() if "VmData" in line))
 
 
 def tried(
@@ -51,7 +51,7 @@ def tried(
     import fuzzing
 
     warnings.simplefilter("ignore")
-    reader = next(one for one in fuzzing.READERS if one.name == name)
+    reader = next(reader for reader in fuzzing.READERS if reader.name == name)
     fuzzing.seeds_of(reader)
     with tempfile.TemporaryDirectory(dir=_fast()) as parent:
         folder = Path(parent) / "input"
@@ -59,7 +59,7 @@ def tried(
         soft = memory() + MOST
         resource.setrlimit(resource.RLIMIT_DATA, (soft, resource.RLIM_INFINITY))
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        found: Counter[str] = Counter()
+        outcomes: Counter[str] = Counter()
         longest, end = 0.0, time.monotonic() + seconds
 
         def count(files: dict[str, bytes]) -> None:
@@ -69,15 +69,16 @@ def tried(
                 return
             outcome = reader.outcome(files, folder)
             longest = max(longest, time.monotonic() - begun)
-            found[outcome] += 1
-            if outcome not in ("read", "refused") and found[outcome] == 1:
+            outcomes[outcome] += 1
+            if outcome not in ("read", "refused") and outcomes[outcome] == 1:
                 _keep(keep, reader.name, outcome, files)
 
         fuzzing.try_inputs(reader, number, seed, count)
-    wrong = {what: times for what, times in found.items() if what not in ("read", "refused")}
+    wrong = {what: times for what, times in outcomes.items() if what not in ("read", "refused")}
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return {
-        "reader": name, "inputs": found.total(), "read": found["read"], "refused": found["refused"],
+        "reader": name, "inputs": outcomes.total(), "read": outcomes["read"],
+        "refused": outcomes["refused"],
         "findings": sum(wrong.values()), "kinds": len({what.split(" at ")[-1] for what in wrong}),
         "longest_s": round(longest, 2), "mb": round((peak - before) / 1024), "wrong": wrong,
     }  # fmt: skip
@@ -110,7 +111,7 @@ def covered(names: list[str], seconds: float, seed: int) -> dict[str, dict[str, 
     watch.start()
     import fuzzing
 
-    chosen = [one for one in fuzzing.READERS if one.name in names]
+    chosen = [reader for reader in fuzzing.READERS if reader.name in names]
     warnings.simplefilter("ignore")
     for reader in chosen:
         fuzzing.seeds_of(reader)
@@ -167,7 +168,9 @@ def main() -> None:
     parser.add_argument("--csv", type=Path, help="the table as a file")
     parser.add_argument("--json", type=Path, help="everything, each kind of finding too")
     given = parser.parse_args()
-    names = [one.name for one in fuzzing.READERS if not given.reader or one.name in given.reader]
+    names = [
+        reader.name for reader in fuzzing.READERS if not given.reader or reader.name in given.reader
+    ]
     rows = []
     for name in names:
         row = _alone("fork", tried, name, given.inputs, given.seconds, given.seed, given.keep)

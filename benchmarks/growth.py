@@ -93,12 +93,12 @@ def taken(axis: str, size: int, what: str, *arguments: object) -> Point:
     if (axis, what) not in WARM:
         WARM.add((axis, what))
         subprocess.run(command, capture_output=True, check=False)
-    with tempfile.TemporaryFile() as said:
-        process = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT)
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
         _, status, usage = os.wait4(process.pid, 0)
-        said.seek(0)
+        output.seek(0)
         if status:
-            raise SystemExit(f"{' '.join(command)}: {said.read().decode()}")
+            raise SystemExit(f"{' '.join(command)}: {output.read().decode()}")
     spent = round(usage.ru_utime + usage.ru_stime, 2)
     point = Point(axis, size, what, spent, round(usage.ru_maxrss / 1024, 1))
     print(*point, sep="  ", flush=True)
@@ -107,7 +107,7 @@ def taken(axis: str, size: int, what: str, *arguments: object) -> Point:
 
 def by_jobs(folder: Path, most: int) -> Iterator[Point]:
     """Yield the steps of a study of one farm after the other."""
-    for size in (one for one in JOBS if one <= most):
+    for size in (number for number in JOBS if number <= most):
         log, out = folder / f"farm-{size}.parquet", folder / f"runs-{size}"
         yield generated("jobs", size, log)
         for name in ("fifo", "easy"):
@@ -197,25 +197,27 @@ def by_users(folder: Path) -> Iterator[Point]:
 def exponents(points: list[Point]) -> Iterator[str]:
     """Yield a line for each curve: the exponents of CPU and memory above those of the smallest."""
     curves: dict[tuple[str, str], list[Point]] = {}
-    for one in points:
-        curves.setdefault((one.axis, one.what), []).append(one)
-    for (axis, what), some in curves.items():
-        least, *rest = sorted(some, key=lambda one: one.size)
-        rest = [one for one in rest if one.size >= FITTED_FROM[axis]]
-        said = []
+    for point in points:
+        curves.setdefault((point.axis, point.what), []).append(point)
+    for (axis, what), curve in curves.items():
+        least, *rest = sorted(curve, key=lambda point: point.size)
+        rest = [point for point in rest if point.size >= FITTED_FROM[axis]]
+        slopes = []
         for figure in ("cpu_s", "memory_mb"):
-            pairs = [(one.size, getattr(one, figure) - getattr(least, figure)) for one in rest]
+            pairs = [
+                (point.size, getattr(point, figure) - getattr(least, figure)) for point in rest
+            ]
             pairs = [(size, more) for size, more in pairs if more > 0]
             slope = np.polyfit(*np.log(np.array(pairs).T), 1)[0] if len(pairs) > 2 else np.nan
-            said.append(f"{slope:5.2f}")
-        yield f"{axis:>9}  {what:<18} CPU {said[0]}  memory {said[1]}"
+            slopes.append(f"{slope:5.2f}")
+        yield f"{axis:>9}  {what:<18} CPU {slopes[0]}  memory {slopes[1]}"
 
 
 def in_words(size: float, _: int) -> str:
     """Return a size as it is written at an axis: 100, 1k, 10M."""
-    for unit, one in (("M", 1e6), ("k", 1e3)):
-        if size >= one:
-            return f"{size / one:g}{unit}"
+    for unit, factor in (("M", 1e6), ("k", 1e3)):
+        if size >= factor:
+            return f"{size / factor:g}{unit}"
     return f"{size:g}"
 
 
@@ -225,17 +227,17 @@ def drawing(points: list[Point]) -> bytes:
         from matplotlib.figure import Figure
         from matplotlib.ticker import FuncFormatter, NullFormatter
 
-        axes_of = list(dict.fromkeys(one.axis for one in points))
+        axes_of = list(dict.fromkeys(point.axis for point in points))
         figure = Figure(figsize=(3.4 * len(axes_of), 5.2), layout="constrained")
         for column, axis in enumerate(axes_of):
             for row, (figure_of, unit) in enumerate((("cpu_s", "CPU s"), ("memory_mb", "MB"))):
                 plot = figure.add_subplot(2, len(axes_of), 1 + column + row * len(axes_of))
-                for what in dict.fromkeys(one.what for one in points if one.axis == axis):
-                    own = [one for one in points if (one.axis, one.what) == (axis, what)]
-                    values = [getattr(one, figure_of) for one in own]
-                    plot.loglog([one.size for one in own], values, marker=".", label=what)
-                low = min(one for line in plot.lines for one in line.get_ydata())
-                high = max(one for line in plot.lines for one in line.get_ydata())
+                for what in dict.fromkeys(point.what for point in points if point.axis == axis):
+                    own = [point for point in points if (point.axis, point.what) == (axis, what)]
+                    values = [getattr(point, figure_of) for point in own]
+                    plot.loglog([point.size for point in own], values, marker=".", label=what)
+                low = min(value for line in plot.lines for value in line.get_ydata())
+                high = max(value for line in plot.lines for value in line.get_ydata())
                 # Whole decades, so that noise does not look like growth.
                 plot.set_ylim(10 ** np.floor(np.log10(low)), 10 ** np.ceil(np.log10(high)))
                 plot.set(xlabel=axis, ylabel=unit)

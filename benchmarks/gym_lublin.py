@@ -28,7 +28,7 @@ def rows_of(log: Path, folders: list[Path]) -> list[list[str]]:
     """Return the rules and EASY, and the two policies of each training."""
     jobs, machine = read(log), MACHINES["Lublin-1"]
     easy = ours(jobs, machine, "easy")
-    found = []
+    rows = []
     for seed, folder in enumerate(folders):
         for name, mean, *each in list(csv.reader((folder / "test.csv").open()))[1:]:
             simulated = ["", "", ""]
@@ -36,10 +36,10 @@ def rows_of(log: Path, folders: list[Path]) -> list[list[str]]:
                 own = ours(jobs, machine, f"learned:file={folder / name}.zip")
                 ratios = own[2] / easy[2], own[3] / easy[3]
                 simulated = [f"{own[0]:.2f}", *(f"{ratio:.2f}" for ratio in ratios)]
-                found.append([f"policy of seed {seed}: {WHAT[name]}", mean, *simulated, *each])
+                rows.append([f"policy of seed {seed}: {WHAT[name]}", mean, *simulated, *each])
             elif seed == 0:
-                found.append([name, mean, *simulated, *each])
-    return found
+                rows.append([name, mean, *simulated, *each])
+    return rows
 
 
 def curves_of(folders: list[Path]) -> list[dict[str, str]]:

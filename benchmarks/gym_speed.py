@@ -92,16 +92,16 @@ def main():
             made[kind, num] = gymnasium.make_vec(
                 NAME, num_envs=num, vectorization_mode="vector_entry_point", **given
             )
-    found = {key: [] for key in made}
+    speeds = {key: [] for key in made}
     alone = []
     for turn in range(asked.runs + 1):
         for (kind, num), env in made.items():
             speed = rate(env, num, "action" in KINDS[kind], asked.seconds if turn else 0.1)
-            found[kind, num] += [speed] if turn else []
+            speeds[kind, num] += [speed] if turn else []
         alone += [simulated(fitted, asked.seconds)] if turn else []
     head = ["decides", "single", *(f"{num} at once" for num in asked.envs)]
     rows = [
-        [kind, *(f"{median(found[kind, num]):.0f}" for num in (0, *asked.envs))] for kind in KINDS
+        [kind, *(f"{median(speeds[kind, num]):.0f}" for num in (0, *asked.envs))] for kind in KINDS
     ]
     title = (
         f"Decisions per CPU second, {len(log)} jobs on {asked.system}, windows of {asked.length}"

@@ -50,10 +50,10 @@ def simulate(side: str, log: str, dispatcher: str, jobs: int, traces: Path, work
         settings = Settings(overrun="extend", enforce_time_limits=False)
         gc.freeze()
         before = time.process_time()
-        found = run(workload, system, dispatcher=dispatcher, settings=settings).schedule
+        schedule = run(workload, system, dispatcher=dispatcher, settings=settings).schedule
         seconds = time.process_time() - before
-        jobs_of = found.workload.job_id.tolist()
-        starts |= zip(jobs_of, found.start.tolist(), strict=True)
+        jobs_of = schedule.workload.job_id.tolist()
+        starts |= zip(jobs_of, schedule.start.tolist(), strict=True)
     else:
         import accasim_adapter
         from accasim_adapter.additional import Hooks
@@ -161,15 +161,15 @@ def overhead(dispatcher: str, traces: Path, work: Path) -> None:
     # Cycles are looked for wherever an object is made, here or there: neither side is charged.
     gc.disable()
     simulator.start_simulation()
-    some = [(all_, own) for num, all_, own in took if num in WAITING and own][WARM_UP:]
+    times = [(all_, own) for num, all_, own in took if num in WAITING and own][WARM_UP:]
     print(
         json.dumps(
             {
-                "decisions": len(some),
-                "dispatcher_us": 1e6 * median(own for _, own in some),
-                "adapter_us": 1e6 * median(all_ - own for all_, own in some),
-                "dispatcher_mean_us": 1e6 * mean(own for _, own in some),
-                "adapter_mean_us": 1e6 * mean(all_ - own for all_, own in some),
+                "decisions": len(times),
+                "dispatcher_us": 1e6 * median(own for _, own in times),
+                "adapter_us": 1e6 * median(all_ - own for all_, own in times),
+                "dispatcher_mean_us": 1e6 * mean(own for _, own in times),
+                "adapter_mean_us": 1e6 * mean(all_ - own for all_, own in times),
             }
         )
     )

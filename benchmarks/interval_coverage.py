@@ -31,13 +31,13 @@ _JOBS_PER_DAY = 200
 def covered(case: Case, draws: int, seed: int) -> tuple[int, int]:
     """Return how many intervals hold the truth, and how many there are."""
     rng = np.random.default_rng(seed)
-    held = there = 0
+    num_holding = num_intervals = 0
     for _ in range(draws):
-        found, truth = case(rng)
-        if found is not None and found.low is not None and found.high is not None:
-            there += 1
-            held += found.low <= truth <= found.high
-    return held, there
+        estimate, truth = case(rng)
+        if estimate is not None and estimate.low is not None and estimate.high is not None:
+            num_intervals += 1
+            num_holding += estimate.low <= truth <= estimate.high
+    return num_holding, num_intervals
 
 
 def ratios(number: int, *, skewed: bool = False) -> Case:
@@ -73,8 +73,8 @@ def days(number: int, correlation: float) -> Case:
         base = np.exp(_DAY_SPREAD * level)
         apart = np.exp(rng.normal(-(_RATIO_SPREAD**2) / 2, _RATIO_SPREAD, number))
         jobs = rng.poisson(_JOBS_PER_DAY, number).astype(np.float64)
-        found = over_days(Sums(0.8 * base * apart * jobs, jobs), Sums(base * jobs, jobs))
-        return found[1], 0.8
+        estimates = over_days(Sums(0.8 * base * apart * jobs, jobs), Sums(base * jobs, jobs))
+        return estimates[1], 0.8
 
     return case
 
@@ -126,8 +126,10 @@ def main() -> None:
     table = csv.writer(sys.stdout, lineterminator="\n")
     table.writerow(["interval", "truth", "values", "draws", "holds the truth [%]"])
     for kind, law, number, case in cases():
-        held, there = covered(case, chosen.draws, chosen.seed)
-        table.writerow([kind, law, number, there, f"{100 * held / there:.1f}"])
+        num_holding, num_intervals = covered(case, chosen.draws, chosen.seed)
+        table.writerow(
+            [kind, law, number, num_intervals, f"{100 * num_holding / num_intervals:.1f}"]
+        )
 
 
 if __name__ == "__main__":

@@ -87,17 +87,17 @@ def leak_of(name: str, jobs: Fitted) -> list[dict[str, Any]]:
         "sees running jobs": Leaking(runtime, at_submit=False),
         "sees waiting jobs, too": Leaking(runtime, at_submit=True),
     }
-    scores = {who: evaluate(jobs, starts, made).overall for who, made in histories.items()}
+    scores = {what: evaluate(jobs, starts, made).overall for what, made in histories.items()}
     rows = [
         (
-            who, (score.mean_error_s or 0) / 60, score.median_log_error, score.close,
+            what, (score.mean_error_s or 0) / 60, score.median_log_error, score.close,
             (scores["honest"].mean_error_s or 0) / max(score.mean_error_s or 0, 1e-9),
         )
-        for who, score in scores.items()
+        for what, score in scores.items()
     ]  # fmt: skip
     columns = ("user-history", "mean error min", "median log error", "within 20 %", "looks better")
     measure.table(f"{name}: {scores['honest'].jobs:,} jobs", columns, rows)
-    return [{"who": who, **score.to_dict()} for who, score in scores.items()]
+    return [{"who": what, **score.to_dict()} for what, score in scores.items()]
 
 
 def main() -> None:
@@ -107,8 +107,8 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=None, help="jobs of each log [all]")
     parser.add_argument("--json", type=Path, default=None)
     args = parser.parse_args()
-    found = {name: leak_of(name, fitted(name, args.traces, args.first)) for name in args.only}
-    measure.save(args.json, found)
+    leaks = {name: leak_of(name, fitted(name, args.traces, args.first)) for name in args.only}
+    measure.save(args.json, leaks)
 
 
 if __name__ == "__main__":

@@ -239,8 +239,8 @@ def main() -> None:
         for dispatcher in args.dispatchers:
             for name in names if dispatcher != base else ():
                 mine, other = (
-                    np.array([_value(row, SLOWDOWN) for row in runs[name, one]])
-                    for one in (dispatcher, base)
+                    np.array([_value(row, SLOWDOWN) for row in runs[name, side]])
+                    for side in (dispatcher, base)
                 )
                 over = ratio(mine, other)
                 if over is not None and over.low is not None:

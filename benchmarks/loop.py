@@ -31,15 +31,15 @@ def main() -> None:
     sizes = sorted({min(size or len(log), len(log)) for size in args.sizes})
     parts = {size: fit(log.select(first=size), system) for size in sizes}
     simulate(parts[sizes[0]], dispatcher=args.dispatcher)
-    found: dict[int, list[dict[str, Any]]] = {size: [] for size in sizes}
+    runs: dict[int, list[dict[str, Any]]] = {size: [] for size in sizes}
     deepest: dict[int, int] = {}
     for _ in range(args.runs):
         for size, fitted in parts.items():
             run = simulate(fitted, dispatcher=args.dispatcher)
             counts = {"decisions": run.decisions["decisions"], "starts": run.decisions["starts"]}
-            found[size].append({**run.timing, **counts})
+            runs[size].append({**run.timing, **counts})
             deepest[size] = _longest_queue(run.schedule.workload.submit, run.schedule.start)
-    rows = [{"jobs": size, "queue": deepest[size], "runs": found[size]} for size in sizes]
+    rows = [{"jobs": size, "queue": deepest[size], "runs": runs[size]} for size in sizes]
     print(json.dumps(rows))
 
 

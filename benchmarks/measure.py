@@ -75,12 +75,14 @@ def run(command: Sequence[str | Path], env: Mapping[str, str] | None = None) -> 
 def answer(command: Sequence[str | Path], env: Mapping[str, str] | None = None) -> Any:
     """Run a process that prints JSON, and return what it prints."""
     argv = [str(part) for part in command]
-    done = subprocess.run(
+    process = subprocess.run(
         argv, capture_output=True, text=True, env={**os.environ, **(env or {})}, check=False
     )
-    if done.returncode:
-        raise BenchmarkError(f"exit status {done.returncode}: {' '.join(argv)}\n{done.stderr}")
-    return json.loads(done.stdout)
+    if process.returncode:
+        raise BenchmarkError(
+            f"exit status {process.returncode}: {' '.join(argv)}\n{process.stderr}"
+        )
+    return json.loads(process.stdout)
 
 
 def middle(usages: Iterable[Usage]) -> Usage:
@@ -110,13 +112,13 @@ def archive_log(folder: Path, name: str) -> Path:
 
 def versions(names: Iterable[str] = ("cpsched", "numpy", "pyarrow")) -> dict[str, str]:
     """Return what is measured, with what."""
-    found = {"python": platform.python_version(), "machine": platform.machine()}
+    versions_of = {"python": platform.python_version(), "machine": platform.machine()}
     for name in names:
         try:
-            found[name] = version(name)
+            versions_of[name] = version(name)
         except PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+            versions_of[name] = "not installed"
+    return versions_of
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

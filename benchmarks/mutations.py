@@ -8,7 +8,7 @@ How many small faults does the suite notice? Break a checkout in many places, on
 ``choose`` draws places in engine, dispatch, metrics and verification: a comparison that takes the
 other side at equality, another sign, a constant off by one, a condition turned around. Only lines
 that stand in both checkouts, in a function of the same name, so that two suites are asked the same.
-``try`` makes each change in CHECKOUT (a clone that nobody else uses), runs the tests of its room
+``try`` makes each change in CHECKOUT (a clone that nobody else uses), runs the tests of its package
 until the first fails, and takes the change back. A suite that takes over ten minutes has noticed
 it, too: most loops that never end are such.
 """
@@ -31,7 +31,7 @@ from measure import table
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-#: The tests that a room's faults must not pass, the likeliest first.
+#: The tests that a package's faults must not pass, the likeliest first.
 TESTS = {
     "engine": ["engine", "simulation", "dispatch"],
     "dispatch": ["dispatch", "simulation"],
@@ -52,31 +52,31 @@ _OTHER = {
 class Place:
     """A line of a function, and what stands there instead."""
 
-    room: str
+    package: str
     function: str
     line: str
     broken: str
     noticed: str = ""
 
 
-def places(checkout: Path, room: str) -> Iterator[Place]:
-    """Yield each way to break a function of a room, in order."""
-    for path in sorted((checkout / "cpsched" / room).rglob("*.py")):
+def places(checkout: Path, package: str) -> Iterator[Place]:
+    """Yield each way to break a function of a package, in order."""
+    for path in sorted((checkout / "cpsched" / package).rglob("*.py")):
         text = path.read_text()
         for function in ast.walk(ast.parse(text)):
             if isinstance(function, ast.FunctionDef):
                 for node in ast.walk(function):
-                    yield from _broken(room, function.name, node, text.splitlines())
+                    yield from _broken(package, function.name, node, text.splitlines())
 
 
-def _broken(room: str, function: str, node: ast.AST, lines: list[str]) -> Iterator[Place]:
+def _broken(package: str, function: str, node: ast.AST, lines: list[str]) -> Iterator[Place]:
     """Yield the ways to break one expression that stands on one line."""
     for left, right, other in _gaps(node):
         row, start, end = left[0] - 1, left[1], right[1]
         line = lines[row]
         if left[0] == right[0] and line.isascii() and not set("()") & set(line[start:end]):
             broken = f"{line[:start]}{other}{line[end:]}"
-            yield Place(room, function, line.strip(), broken.strip())
+            yield Place(package, function, line.strip(), broken.strip())
 
 
 def _gaps(node: ast.AST) -> Iterator[tuple[tuple[int, int], tuple[int, int], str]]:
@@ -102,38 +102,38 @@ def _gaps(node: ast.AST) -> Iterator[tuple[tuple[int, int], tuple[int, int], str
 
 
 def choose(checkout: Path, other: Path, number: int, seed: int) -> list[Place]:
-    """Draw places that both checkouts have exactly once, the same number for each room."""
+    """Draw places that both checkouts have exactly once, the same number for each package."""
     drawn = []
-    for room in TESTS:
-        here, there = (
-            Counter((place.function, place.line, place.broken) for place in places(tree, room))
+    for package in TESTS:
+        in_checkout, in_other = (
+            Counter((place.function, place.line, place.broken) for place in places(tree, package))
             for tree in (checkout, other)
         )
         once = [
             place
-            for place in places(checkout, room)
-            if here[place.function, place.line, place.broken] == 1
-            and there[place.function, place.line, place.broken] == 1
+            for place in places(checkout, package)
+            if in_checkout[place.function, place.line, place.broken] == 1
+            and in_other[place.function, place.line, place.broken] == 1
             and _once(checkout, place)
             and _once(other, place)
         ]
-        drawn.append(random.Random(f"{seed} {room}").sample(once, number // len(TESTS)))
-    return [place for some in zip(*drawn, strict=True) for place in some]
+        drawn.append(random.Random(f"{seed} {package}").sample(once, number // len(TESTS)))
+    return [place for turn in zip(*drawn, strict=True) for place in turn]
 
 
 def _once(checkout: Path, place: Place) -> Path | None:
     """Return the file with a place's function and, only once, its line."""
-    found = [
+    paths = [
         path
-        for path in sorted((checkout / "cpsched" / place.room).rglob("*.py"))
+        for path in sorted((checkout / "cpsched" / place.package).rglob("*.py"))
         if f"def {place.function}(" in path.read_text()
         and sum(line.strip() == place.line for line in path.read_text().splitlines()) == 1
     ]
-    return found[0] if len(found) == 1 else None
+    return paths[0] if len(paths) == 1 else None
 
 
 def attempt(checkout: Path, place: Place) -> str:
-    """Break a place, run the tests of its room until one fails, and mend it again."""
+    """Break a place, run the tests of its package until one fails, and mend it again."""
     path = _once(checkout, place)
     if path is None:
         return "not there"
@@ -144,33 +144,35 @@ def attempt(checkout: Path, place: Place) -> str:
             for line in text.split("\n")
         )
     )
-    tests = [f"tests/{name}" for name in TESTS[place.room] if (checkout / "tests" / name).exists()]
+    tests = [
+        f"tests/{name}" for name in TESTS[place.package] if (checkout / "tests" / name).exists()
+    ]
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command, cwd=checkout, capture_output=True, text=True, timeout=LONGEST, check=False
         )
     except subprocess.TimeoutExpired:
         return "took too long"
     finally:
         path.write_text(text)
-    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    return "" if done.returncode == 0 else (failed or ["failed"])[0].partition(" - ")[0]
+    failed = [line for line in process.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    return "" if process.returncode == 0 else (failed or ["failed"])[0].partition(" - ")[0]
 
 
 def compare(before: Sequence[Place], after: Sequence[Place]) -> None:
-    """Print by room how many faults two suites have noticed, and those that one alone missed."""
+    """Print by package how many faults two suites have noticed, and those that one alone missed."""
     rows = [
-        [room, *(str(sum(p.room == room for p in before)),
-                 *(str(sum(p.room == room and bool(p.noticed) for p in some))
-                   for some in (before, after)))]
-        for room in TESTS
+        [package, *(str(sum(p.package == package for p in before)),
+                 *(str(sum(p.package == package and bool(p.noticed) for p in group))
+                   for group in (before, after)))]
+        for package in TESTS
     ]  # fmt: skip
-    table("Faults noticed", ["room", "faults", "before", "after"], rows)
+    table("Faults noticed", ["package", "faults", "before", "after"], rows)
     for old, new in zip(before, after, strict=True):
         if bool(old.noticed) != bool(new.noticed):
             missed = "after" if old.noticed else "before"
-            print(f"missed {missed}: {new.room}, {new.function}: {new.line}  ->  {new.broken}")
+            print(f"missed {missed}: {new.package}, {new.function}: {new.line}  ->  {new.broken}")
 
 
 def main() -> None:
@@ -183,16 +185,16 @@ def main() -> None:
     args = parser.parse_args()
     first, second = args.paths
     if args.what == "choose":
-        found = choose(first, second, args.places, args.seed)
+        attempts = choose(first, second, args.places, args.seed)
     elif args.what == "compare":
         compare(*(_read(path) for path in args.paths))
         return
     else:
-        found = []
+        attempts = []
         for place in _read(second):
-            found.append(Place(**{**asdict(place), "noticed": attempt(first, place)}))
-            print(f"{place.room}: {found[-1].noticed or 'NOT NOTICED'}", file=sys.stderr)
-    print(json.dumps([asdict(place) for place in found], indent=1))
+            attempts.append(Place(**{**asdict(place), "noticed": attempt(first, place)}))
+            print(f"{place.package}: {attempts[-1].noticed or 'NOT NOTICED'}", file=sys.stderr)
+    print(json.dumps([asdict(place) for place in attempts], indent=1))
 
 
 def _read(path: Path) -> list[Place]:

@@ -89,7 +89,11 @@ class Campaign(NamedTuple):
     def base_of(self, who: Who) -> Who:
         """Return what a dispatcher and predictor are compared with."""
         dispatcher, predictor = self.baseline
-        return dispatcher or who[0], predictor or who[1], *(self.setting or one for one in who[2:])
+        return (
+            dispatcher or who[0],
+            predictor or who[1],
+            *(self.setting or part for part in who[2:]),
+        )
 
     @property
     def base(self) -> str:
@@ -108,16 +112,18 @@ def read(folder: Path, setting: str | None = None) -> Campaign:
     """
     logs: dict[str, Runs] = defaultdict(lambda: defaultdict(dict))
     for place, run in campaign.finished(folder):
-        found, timing = (
+        metrics, timing = (
             json.loads((run / name).read_text()) for name in ("metrics.json", "timing.json")
         )
-        figures = {name: found[key]["all"][one] for name, (key, one, _) in FIGURES.items()}
-        figures |= {JOBS: found["wait_s"]["all"]["jobs"], COST: timing["loop_cpu_s"]}
-        figures[RESPONSE] = found["response_by_area_s"]
-        figures[TURNAROUND] = found["turnaround_s"]["all"]["mean"]
+        figures = {
+            name: metrics[key]["all"][measure] for name, (key, measure, _) in FIGURES.items()
+        }
+        figures |= {JOBS: metrics["wait_s"]["all"]["jobs"], COST: timing["loop_cpu_s"]}
+        figures[RESPONSE] = metrics["response_by_area_s"]
+        figures[TURNAROUND] = metrics["turnaround_s"]["all"]["mean"]
         # The first resource kind counts cores.
-        figures[USE] = next(iter(found["utilization"].values()))
-        figures[LOST] = found.get("restarts", {}).get("lost_share") or 0.0
+        figures[USE] = next(iter(metrics["utilization"].values()))
+        figures[LOST] = metrics.get("restarts", {}).get("lost_share") or 0.0
         log, who = place["workload"], (place["dispatcher"], place["predictor"])
         if setting is not None:
             log, _, own = log.partition(APART)
@@ -153,44 +159,44 @@ def ratios(
     if not seeds or any(seed not in mine for seed in seeds):
         return None
     pairs = [mine[seed] for seed in seeds], [theirs[seed] for seed in seeds]
-    found = [over(*pairs, figure) for figure in compared]
-    return [one.mean if one else float("nan") for one in found]
+    estimates = [over(*pairs, figure) for figure in compared]
+    return [estimate.mean if estimate else float("nan") for estimate in estimates]
 
 
-def report(found: Campaign, compared: Sequence[str] = COMPARED) -> None:
+def report(study: Campaign, compared: Sequence[str] = COMPARED) -> None:
     """Print the logs side by side."""
-    rows = list(dict.fromkeys(who for runs in found.logs.values() for who in runs))
+    rows = list(dict.fromkeys(who for runs in study.logs.values() for who in runs))
     lines, means = [], []
-    losses = {who: _lost(found, who) for who in rows}
+    losses = {who: _lost(study, who) for who in rows}
     for who in rows:
-        cells = [ratios(runs, who, found.base_of(who), compared) for runs in found.logs.values()]
+        cells = [ratios(runs, who, study.base_of(who), compared) for runs in study.logs.values()]
         shown = [_ratios(cell) if cell else "-" for cell in cells]
         known = [cell for cell in cells if cell]
         over = [over_logs(of_all) for of_all in zip(*known, strict=True)]
-        whole = [one.mean if one else float("nan") for one in over]
-        together = _ratios(whole) if whole and len(known) == len(cells) else "-"
+        ratios_of_all = [estimate.mean if estimate else float("nan") for estimate in over]
+        together = _ratios(ratios_of_all) if ratios_of_all and len(known) == len(cells) else "-"
         lost = [f"{100 * losses[who]:.1f} %"] if any(losses.values()) else []
         lines.append([*who, *shown, together, *lost])
-        of_log = (_mean(runs.get(who, {}), compared[0]) for runs in found.logs.values())
+        of_log = (_mean(runs.get(who, {}), compared[0]) for runs in study.logs.values())
         means.append([*who, *of_log])
     columns = [*("dispatcher", "predictor", "setting")[: max(map(len, rows), default=2)]]
-    columns += found.logs
-    title = f"Over {found.base}: {', '.join(_CALLED[figure] for figure in compared)}"
+    columns += study.logs
+    title = f"Over {study.base}: {', '.join(_CALLED[figure] for figure in compared)}"
     measure.table(title, [*columns, "all", *([LOST] if any(losses.values()) else [])], lines)
     measure.table(f"Mean {_CALLED[compared[0]].removeprefix('mean ')}", columns, means)
 
 
-def _lost(found: Campaign, who: Who) -> float:
+def _lost(study: Campaign, who: Who) -> float:
     """Return the share of core seconds lost to restarts, mean over seeds and logs."""
     shares = [
-        _over_seeds(list(runs[who].values()), LOST) for runs in found.logs.values() if who in runs
+        _over_seeds(list(runs[who].values()), LOST) for runs in study.logs.values() if who in runs
     ]
     return float(np.mean(shares))
 
 
-def _ratios(found: Sequence[float]) -> str:
-    slow, *others = found
-    return ", ".join([f"{slow:.3f}", *(f"{one:.2f}" for one in others)])
+def _ratios(values: Sequence[float]) -> str:
+    slow, *others = values
+    return ", ".join([f"{slow:.3f}", *(f"{ratio:.2f}" for ratio in others)])
 
 
 def _mean(runs: dict[int, Figures], figure: str) -> str:
@@ -201,14 +207,14 @@ def _mean(runs: dict[int, Figures], figure: str) -> str:
     return f"{np.mean(values):.1f}{spread}"
 
 
-def by_log(found: Campaign) -> None:
+def by_log(study: Campaign) -> None:
     """Print a table for each log and predictor whose baseline is there."""
-    for log, runs in found.logs.items():
+    for log, runs in study.logs.items():
         for under in dict.fromkeys(who[1:] for who in runs):
             rows = {who[0]: of for who, of in runs.items() if who[1:] == under}
-            base = runs.get(found.base_of(("", *under)))
+            base = runs.get(study.base_of(("", *under)))
             if base:
-                _table(", ".join([log, *under]), rows, base, found.base)
+                _table(", ".join([log, *under]), rows, base, study.base)
 
 
 def _table(title: str, rows: Mapping[str, dict[int, Figures]], base: dict[int, Figures],
@@ -222,7 +228,7 @@ def _table(title: str, rows: Mapping[str, dict[int, Figures]], base: dict[int, F
     lines = []
     for name, runs in chosen.items():
         means = [f"{_over_seeds(runs, key):,.{at}f}" for key, (*_, at) in FIGURES.items()]
-        slow, tail, response = (over(runs, theirs, one) for one in (SLOWDOWN, TAIL, RESPONSE))
+        slow, tail, response = (over(runs, theirs, figure) for figure in (SLOWDOWN, TAIL, RESPONSE))
         verdict = "above" if tail and tail.low is not None and tail.low > 1 else ""
         against = [shown(slow), first.get(name, ""), shown(tail), verdict, shown(response)]
         lines.append([f"`{name}`", *means, *against, f"{_over_seeds(runs, COST):.1f}"])
@@ -236,13 +242,13 @@ def _over_seeds(runs: Sequence[Figures], key: str) -> float:
     return float(np.mean([run[key] for run in runs]))
 
 
-def shown(found: Estimate | None) -> str:
+def shown(estimate: Estimate | None) -> str:
     """Return a ratio with its interval."""
-    if found is None:
+    if estimate is None:
         return "-"
-    if found.low is None:
-        return f"{found.mean:.3f}"
-    return f"{found.mean:.3f} ({found.low:.3f}-{found.high:.3f})"
+    if estimate.low is None:
+        return f"{estimate.mean:.3f}"
+    return f"{estimate.mean:.3f} ({estimate.low:.3f}-{estimate.high:.3f})"
 
 
 def places(values: Mapping[str, Sequence[float]]) -> dict[str, str]:
@@ -253,14 +259,14 @@ def places(values: Mapping[str, Sequence[float]]) -> dict[str, str]:
     no interval; then only who equals the first is not behind.
     """
     first = min(values, key=lambda name: float(np.log(values[name]).mean()))
-    found = {first: "first"}
-    for name, one in values.items():
-        against = ratio(one, values[first])
+    places_of = {first: "first"}
+    for name, own in values.items():
+        against = ratio(own, values[first])
         if name == first or against is None:
             continue
         if against.mean == 1 or (against.low is not None and against.low <= 1):
-            found[name] = "tied"
-    return found
+            places_of[name] = "tied"
+    return places_of
 
 
 def main() -> None:
@@ -278,18 +284,18 @@ def main() -> None:
     )
     parser.add_argument("--log", action="append", help="only this one; repeat for several")
     args = parser.parse_args()
-    found = joined([read(folder, args.settings) for folder in args.study])
+    study = joined([read(folder, args.settings) for folder in args.study])
     if args.log:
-        unknown = sorted(set(args.log) - set(found.logs))
+        unknown = sorted(set(args.log) - set(study.logs))
         if unknown:
             raise measure.BenchmarkError(
-                f"there is no log {unknown[0]}; there are: {', '.join(found.logs)}"
+                f"there is no log {unknown[0]}; there are: {', '.join(study.logs)}"
             )
-        found = found._replace(logs={name: found.logs[name] for name in args.log})
+        study = study._replace(logs={name: study.logs[name] for name in args.log})
     if args.by_log:
-        by_log(found)
+        by_log(study)
     else:
-        report(found, OF_SIZES if args.turnaround else COMPARED)
+        report(study, OF_SIZES if args.turnaround else COMPARED)
 
 
 if __name__ == "__main__":

@@ -31,9 +31,9 @@ Key = tuple[str, str]
 def runs_of(study: Path) -> dict[Key, Path]:
     """Return the finished runs; predictor and seed are named where there are several."""
     places = list(campaign.finished(study))
-    told = ["dispatcher"]
-    told += [key for key in ("predictor", "seed") if len({p[key] for p, _ in places}) > 1]
-    return {(p["workload"], " ".join(str(p[key]) for key in told)): run for p, run in places}
+    keys = ["dispatcher"]
+    keys += [key for key in ("predictor", "seed") if len({p[key] for p, _ in places}) > 1]
+    return {(p["workload"], " ".join(str(p[key]) for key in keys)): run for p, run in places}
 
 
 def compare(before: Path, after: Path) -> None:

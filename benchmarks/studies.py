@@ -92,8 +92,10 @@ def turns(
     compare(folder, "warm", "--first", "300", *sides[1])
     rows: list[tuple[object, ...]] = []
     for turn in range(args.runs):
-        one, two = (compare(folder, f"{at}{turn}", *side).wall_s for at, side in enumerate(sides))
-        rows.append((turn + 1, one, two, one / two))
+        first, second = (
+            compare(folder, f"{at}{turn}", *side).wall_s for at, side in enumerate(sides)
+        )
+        rows.append((turn + 1, first, second, first / second))
     measure.table(
         f"Eight equal runs ({args.dispatcher}, {args.jobs:,} jobs each); target {target}",
         ["turn", *titles],
@@ -164,15 +166,15 @@ def arguments() -> argparse.Namespace:
 
 def main() -> None:
     args = arguments()
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as temporary:
         base = args.folder or Path(temporary)
         for part in args.part or PARTS:
             folder = base.absolute() / part
             shutil.rmtree(folder, ignore_errors=True)
             os.makedirs(folder)  # noqa: PTH103
-            found |= globals()[part](folder, args)
-    measure.save(args.json, found)
+            results |= globals()[part](folder, args)
+    measure.save(args.json, results)
 
 
 if __name__ == "__main__":

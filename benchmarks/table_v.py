@@ -79,17 +79,17 @@ class Job(NamedTuple):
 def read(path: Path) -> list[Job]:
     """Return the jobs of a trace as that environment reads them."""
     opener = gzip.open if path.suffix == ".gz" else open
-    found = []
+    jobs = []
     with opener(path, "rt", encoding="latin-1") as file:
         for line in file:
             if line.startswith(";") or not line.strip():
                 continue
-            f = [int(float(one)) for one in line.split()[:12]]
+            f = [int(float(field)) for field in line.split()[:12]]
             procs, requested = max(f[4], f[7]), f[8] if f[8] != -1 else f[3]
             runtime = 10 if f[3] < 0 else f[3]
             if runtime > 0:
-                found.append(Job(f[0], f[1], runtime, procs, requested, f[11]))
-    return sorted(found)
+                jobs.append(Job(f[0], f[1], runtime, procs, requested, f[11]))
+    return sorted(jobs)
 
 
 # What waits has the wait -1 - submit there: a job's start is -1 until it starts.
@@ -119,17 +119,19 @@ class Sequence:
             self.queue.sort(key=self.rule)  # type: ignore[call-overload]
             head = self.queue[0]
             if head.procs > self.free:
-                self._make_room(head)
+                self._wait_until_fitting(head)
             self._start(head)
             while not self.queue:
                 if self.next >= len(self.jobs):
                     return sum(self.slowdowns) / len(self.jobs)
                 self._step()
 
-    def _make_room(self, head: Job) -> None:
+    def _wait_until_fitting(self, head: Job) -> None:
         """Let time pass until a job fits; others may start that end before it is thought to."""
         free, fits_at = self.free, self.now
-        for _, start, job, _ in sorted(self.running, key=lambda one: one[1] + one[2].requested):
+        for _, start, job, _ in sorted(
+            self.running, key=lambda running: running[1] + running[2].requested
+        ):
             free += job.procs
             fits_at = start + job.requested
             if free >= head.procs:
@@ -169,22 +171,27 @@ def sequences(jobs: list[Job]) -> list[list[Job]]:
 
 def theirs(jobs: list[Job], machine: int, rule: object, *, backfills: bool) -> float:
     """Return a cell of the table: the mean over the sequences."""
-    found = [Sequence(one, machine, rule, backfills=backfills).mean() for one in sequences(jobs)]
-    return float(np.mean(found))
+    means = [
+        Sequence(sequence, machine, rule, backfills=backfills).mean()
+        for sequence in sequences(jobs)
+    ]
+    return float(np.mean(means))
 
 
 def ours(jobs: list[Job], machine: int, dispatcher: str) -> tuple[float, float, float, float]:
     """Return means over the sequences: slowdown, p99.9 and longest wait, area-weighted response."""
     system = parse_system(POOL.format(machine))
     figures = []
-    for some in sequences(jobs):
+    for sequence in sequences(jobs):
         schedule = simulate(
-            fit(workload(some), system), dispatcher=dispatcher, settings=Settings(overrun="extend")
+            fit(workload(sequence), system),
+            dispatcher=dispatcher,
+            settings=Settings(overrun="extend"),
         ).schedule
-        told = summarize(schedule)
+        summary = summarize(schedule)
         figures.append((
-            told["bounded_slowdown"]["all"]["mean"], told["wait_s"]["all"]["p99.9"],
-            told["wait_s"]["all"]["max"], told["response_by_area_s"],
+            summary["bounded_slowdown"]["all"]["mean"], summary["wait_s"]["all"]["p99.9"],
+            summary["wait_s"]["all"]["max"], summary["response_by_area_s"],
         ))  # fmt: skip
     return tuple(np.mean(figures, axis=0).tolist())
 
@@ -213,11 +220,11 @@ def main() -> None:
     for (name, backfills), published in PUBLISHED.items():
         how = "with its backfilling" if backfills else "without backfilling"
         for (rule, score), cell in zip(RULES.items(), published, strict=False):
-            found = theirs(traces[name], MACHINES[name], score, backfills=backfills)
-            rows.append((name, how, rule, f"{cell:.2f}", f"{found:.2f}"))
-            print(*rows[-1], "" if f"{cell:.2f}" == f"{found:.2f}" else "DIFFERS", flush=True)
+            mean = theirs(traces[name], MACHINES[name], score, backfills=backfills)
+            rows.append((name, how, rule, f"{cell:.2f}", f"{mean:.2f}"))
+            print(*rows[-1], "" if f"{cell:.2f}" == f"{mean:.2f}" else "DIFFERS", flush=True)
     write("table-v-rules", ("trace", "", "rule", "published", "again"), rows)
-    told = []
+    lines = []
     for dispatcher in args.dispatchers or OURS:
         cells: list[str] = []
         for name, jobs in traces.items():
@@ -225,11 +232,11 @@ def main() -> None:
             base = ours(jobs, MACHINES[name], "easy")
             cells += [f"{slowdown:.2f}", f"{tail / base[1]:.2f}", f"{longest / base[2]:.2f}",
                       f"{area / base[3]:.2f}"]  # fmt: skip
-        told.append((dispatcher, *cells))
-        print(*told[-1], flush=True)
+        lines.append((dispatcher, *cells))
+        print(*lines[-1], flush=True)
     figures = ("slowdown", "p99.9 wait / easy", "longest wait / easy", "response / easy")
     heads = [f"{name} {what}" for name in MACHINES for what in figures]
-    write("table-v-ours", ("dispatcher", *heads), told)
+    write("table-v-ours", ("dispatcher", *heads), lines)
 
 
 def write(name: str, heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:

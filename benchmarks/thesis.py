@@ -71,13 +71,13 @@ Rows = dict[str, dict[str, dict[str, dict[str, float]]]]
 
 def read(path: Path) -> Rows:
     """Return the rows of a file, none if there is none."""
-    found: Rows = defaultdict(lambda: defaultdict(dict))
+    rows: Rows = defaultdict(lambda: defaultdict(dict))
     if path.exists():
         with path.open(newline="") as file:
             for row in csv.DictReader(file):
                 figures = {name: float(row[name]) for name in FIGURES if row[name]}
-                found[row["log"]][row["run"]][row["group"]] = figures
-    return found
+                rows[row["log"]][row["run"]][row["group"]] = figures
+    return rows
 
 
 def make(study: str, path: Path, only: str) -> None:
@@ -87,15 +87,15 @@ def make(study: str, path: Path, only: str) -> None:
         log, run = record["workload"], f"{record['dispatcher']}-{record['predictor']}"
         if not run.startswith(only) or run in read(path)[log]:
             continue
-        kept = Checkpoint(path.with_name(f"{path.stem}-{run}.state"), interval=600)
+        checkpoint = Checkpoint(path.with_name(f"{path.stem}-{run}.state"), interval=600)
         # What it took before it was killed is not known.
-        in_one_go = not kept.path.exists()
-        done = simulate(
+        in_one_go = not checkpoint.path.exists()
+        result = simulate(
             prepare(task.made_of),
             dispatcher=task.dispatcher,
             predictor=task.predictor,
             settings=task.settings,
-            checkpoint=kept,
+            checkpoint=checkpoint,
         )
         is_new = not path.exists()
         with path.open("a", newline="") as file:
@@ -105,10 +105,10 @@ def make(study: str, path: Path, only: str) -> None:
             writer.writerows(
                 {"log": log, "run": run, "group": group}
                 | {name: f"{value:.6g}" for name, value in figures.items()}
-                for group, figures in figures_of(done, in_one_go=in_one_go)
+                for group, figures in figures_of(result, in_one_go=in_one_go)
             )
-        kept.remove()
-        print(f"{log} {run}: {done.timing['loop_cpu_s']:.0f} CPU s", flush=True)
+        checkpoint.remove()
+        print(f"{log} {run}: {result.timing['loop_cpu_s']:.0f} CPU s", flush=True)
 
 
 def figures_of(run: Run, *, in_one_go: bool) -> Iterator[tuple[str, dict[str, float]]]:
@@ -121,7 +121,7 @@ def figures_of(run: Run, *, in_one_go: bool) -> Iterator[tuple[str, dict[str, fl
     wait, ran = (schedule.start[ended] - submit), (schedule.end - schedule.start)[ended]
     slowdowns = slowdown(wait + ran, ran)
     queue = run.summary["queue_jobs"]
-    whole = {
+    of_all_jobs = {
         "queue mean": queue["mean"],
         "queue median": queue["median"],
     } | ({"CPU [s]": run.timing["loop_cpu_s"]} if in_one_go else {})
@@ -133,21 +133,21 @@ def figures_of(run: Run, *, in_one_go: bool) -> Iterator[tuple[str, dict[str, fl
     }
     for group, members in groups.items():
         waited = slowdowns[members & (slowdowns > 1)]
-        found: dict[str, float] = {"jobs": int(members.sum()), "waited": len(waited)}
+        figures: dict[str, float] = {"jobs": int(members.sum()), "waited": len(waited)}
         if len(waited) >= ENOUGH:
-            found |= {
+            figures |= {
                 "slowdown mean": waited.mean(),
                 "all jobs' slowdown mean": slowdowns[members].mean(),
                 "wait mean": wait[members].mean(),
                 **_box("slowdown", waited),
                 **_box("wait", wait[members]),
             }
-        yield group, found | (whole if group == "all" else {})
+        yield group, figures | (of_all_jobs if group == "all" else {})
 
 
 def _box(name: str, values: AnyArray) -> dict[str, float]:
-    found = np.quantile(values, QUANTILES).tolist()
-    return {f"{name} {q:.0%}": value for q, value in zip(QUANTILES, found, strict=True)}
+    levels = np.quantile(values, QUANTILES).tolist()
+    return {f"{name} {q:.0%}": value for q, value in zip(QUANTILES, levels, strict=True)}
 
 
 def judge(comparison: Comparison, runs: Mapping[str, Any], within: float) -> tuple[str, float]:
@@ -171,25 +171,25 @@ def judge(comparison: Comparison, runs: Mapping[str, Any], within: float) -> tup
 def verdict(claim: Claim, runs: Mapping[str, Any], within: float) -> str:
     """Return how much of a claim holds, and the least and the largest ratio."""
     judged = [judge(comparison, runs, within) for comparison in claim.comparisons]
-    count = Counter(said for said, _ in judged)
+    count = Counter(answer for answer, _ in judged)
     ratios = [ratio for _, ratio in judged if not math.isnan(ratio)]
     if not ratios:
         return UNJUDGED
     word = HOLDS if count[HOLDS] == len(ratios) else FAILS if not count[HOLDS] else "in part"
     missing = f", {count[UNJUDGED]} {UNJUDGED}" if count[UNJUDGED] else ""
-    said = f"{word}: {count[HOLDS]} of {len(ratios)}{missing}"
-    return f"{said} ({min(ratios):.2f} to {max(ratios):.2f})"
+    answer = f"{word}: {count[HOLDS]} of {len(ratios)}{missing}"
+    return f"{answer} ({min(ratios):.2f} to {max(ratios):.2f})"
 
 
-def draw(found: Rows, path: Path) -> None:
+def draw(rows: Rows, path: Path) -> None:
     """Draw the slowdowns of jobs that waited, and the waits of all, a box a run."""
     with styled("thesis"):
-        figure = canvas(10, 3.2 * len(found))
-        grid = figure.subplots(len(found), len(BOXES), squeeze=False)
-        for axes, (log, runs) in zip(grid, found.items(), strict=True):
-            for one, name in zip(axes, BOXES, strict=True):
-                _boxes(one, name, runs)
-                one.set_title(f"{log}: {name}{' of jobs that waited' * (name != 'wait')}")
+        figure = canvas(10, 3.2 * len(rows))
+        grid = figure.subplots(len(rows), len(BOXES), squeeze=False)
+        for axes, (log, runs) in zip(grid, rows.items(), strict=True):
+            for axis, name in zip(axes, BOXES, strict=True):
+                _boxes(axis, name, runs)
+                axis.set_title(f"{log}: {name}{' of jobs that waited' * (name != 'wait')}")
         path.write_bytes(save(figure, path.suffix[1:]))
 
 
@@ -235,20 +235,20 @@ def main() -> None:
     args = parser.parse_args()
     if args.make:
         make(args.study, args.csv, args.only)
-    found = read(args.csv)
-    if not found:
+    rows = read(args.csv)
+    if not rows:
         parser.error(f"{args.csv} has no rows; --make makes them")
     table = [
-        [claim.where, claim.text, *(verdict(claim, runs, args.within) for runs in found.values())]
+        [claim.where, claim.text, *(verdict(claim, runs, args.within) for runs in rows.values())]
         for claim in CLAIMS
     ]
-    columns = ["thesis", "claim", *found]
+    columns = ["thesis", "claim", *rows]
     measure.table("Claims", columns, table)
     if args.claims:
         with args.claims.open("w", newline="") as file:
             csv.writer(file, lineterminator="\n").writerows([columns, *table])
     if args.plots:
-        draw(found, args.plots)
+        draw(rows, args.plots)
 
 
 if __name__ == "__main__":

@@ -79,11 +79,11 @@ def _with_estimate(estimate: str, names: str) -> list[str]:
 
 
 def _better_with_slowdown(estimate: str) -> list[Comparison]:
-    found = []
+    comparisons = []
     for pair in _IMPROVED:
         low, high = _with_estimate(estimate, pair)
-        found += below(low, high, ALL)
-    return found
+        comparisons += below(low, high, ALL)
+    return comparisons
 
 
 CLAIMS = (

@@ -30,7 +30,7 @@ class Case:
     system: str
     dispatchers: tuple[str, ...]
     jobs: tuple[int, ...]
-    whole: int
+    first_jobs: int
 
 
 def archive_cases(folder: Path) -> list[Case]:
@@ -65,11 +65,11 @@ def generated_case(work: Path) -> Case:
 def loop(case: Case, runs: int) -> dict[str, Any]:
     """Time the loop of each dispatcher at each size."""
     script = [sys.executable, measure.HERE / "loop.py"]
-    found = {}
+    by_dispatcher = {}
     rows = []
     for name in case.dispatchers:
         sizes = measure.answer([*script, case.log, case.system, name, runs, *case.jobs])
-        found[name] = sizes
+        by_dispatcher[name] = sizes
         for size in sizes:
             cpu = [run["loop_cpu_s"] for run in size["runs"]]
             per_job = median(cpu) / size["jobs"]
@@ -90,24 +90,26 @@ def loop(case: Case, runs: int) -> dict[str, Any]:
     columns = "dispatcher,jobs,longest queue,CPU s,least,most,us/job,jobs/s,in decisions"
     title = f"{case.log.name} on {case.system}: the loop, {runs} runs each (target {TARGET:,}/s)"
     measure.table(title, columns.split(","), rows)
-    return found
+    return by_dispatcher
 
 
-def whole(case: Case, runs: int, work: Path) -> dict[str, Any]:
+def processes(case: Case, runs: int, work: Path) -> dict[str, Any]:
     """Measure whole processes that write their runs."""
-    found: dict[str, Any] = {}
+    by_dispatcher: dict[str, Any] = {}
     rows = []
     for name in case.dispatchers:
         command = [*measure.CPSCHED, "simulate", case.log, "--system", case.system]
-        command += ["--dispatcher", name, "--first", str(case.whole)]
+        command += ["--dispatcher", name, "--first", str(case.first_jobs)]
         command += ["--out", work / "run", "--force"]
         measure.run(command)
-        found[name] = [measure.run(command) for _ in range(runs)]
-        usage = measure.middle(found[name])
+        by_dispatcher[name] = [measure.run(command) for _ in range(runs)]
+        usage = measure.middle(by_dispatcher[name])
         rows.append((name, usage.cpu_s, usage.wall_s, usage.peak_mib))
-    title = f"{case.log.name}, {case.whole:,} jobs: whole processes with files, {runs} runs each"
+    title = (
+        f"{case.log.name}, {case.first_jobs:,} jobs: whole processes with files, {runs} runs each"
+    )
     measure.table(title, ("dispatcher", "CPU s", "wall s", "peak MiB"), rows)
-    return found
+    return by_dispatcher
 
 
 def arguments() -> argparse.Namespace:
@@ -154,13 +156,13 @@ def cases(args: argparse.Namespace, work: Path) -> list[Case]:
 def main() -> None:
     args = arguments()
     results: dict[str, Any] = {}
-    print(", ".join(f"{name} {found}" for name, found in measure.versions().items()))
+    print(", ".join(f"{name} {version}" for name, version in measure.versions().items()))
     with tempfile.TemporaryDirectory(prefix="cpsched-bench-") as folder:
         work = Path(folder)
         for case in cases(args, work):
             results[case.log.name] = {
                 "loop": loop(case, args.runs),
-                "whole": whole(case, args.whole_runs, work),
+                "whole": processes(case, args.whole_runs, work),
             }
     measure.save(args.json, results)
 

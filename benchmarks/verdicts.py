@@ -131,12 +131,12 @@ def fitted(part: Workload, system: System, case: Case) -> Fitted:
         part = part.with_columns(submit=sooner)
     if case.seed:
         part = jittered(part, case.seed, JITTER)
-    found = fit(part, system)
+    mapped = fit(part, system)
     if kind != "requested":
-        return found
+        return mapped
     # Limits of queues refuse no other jobs than before.
-    longer = found.workload.requested_time + int(number)
-    return replace(found, workload=found.workload.with_columns(requested_time=longer))
+    longer = mapped.workload.requested_time + int(number)
+    return replace(mapped, workload=mapped.workload.with_columns(requested_time=longer))
 
 
 def simulated(part: Workload, system: System, case: Case) -> dict[str, Any]:
@@ -172,14 +172,14 @@ def _days(schedule: Schedule) -> dict[str, Sums]:
 
 def make(folder: Path, path: Path, names: Sequence[str]) -> None:
     """Make the runs that a file lacks, first few repetitions of each log."""
-    there = {tuple(line["key"]) for line in _lines(path)}
+    finished_keys = {tuple(line["key"]) for line in _lines(path)}
     for many, log in product((False, True), names):
         file, system_name, _ = LOGS[log]
         missing = [
             case
             for k in range(WINDOWS)
             for case in cases(log, k, many=many)
-            if case.key not in there
+            if case.key not in finished_keys
         ]
         if not missing:
             continue
@@ -253,7 +253,7 @@ def verdicts(ours: Sequence[RunResult], theirs: Sequence[RunResult]) -> dict[str
 
 def side(verdict: str) -> str:
     """Return ``lower`` or ``higher``, whatever else a verdict says; empty: no verdict."""
-    return next((one for one in ("lower", "higher") if verdict.startswith(one)), "")
+    return next((word for word in ("lower", "higher") if verdict.startswith(word)), "")
 
 
 def of_equal(runs: dict[Variant, dict[int, RunResult]]) -> Answers:
@@ -268,8 +268,8 @@ def of_equal(runs: dict[Variant, dict[int, RunResult]]) -> Answers:
             continue
         for number in (1, 2, FEW):
             called = "one run" if number == 1 else f"{number} repetitions"
-            some = [[of[seed] for seed in range(number)] for of in (ours, theirs)]
-            found = verdicts(*some)
+            sides = [[of[seed] for seed in range(number)] for of in (ours, theirs)]
+            answer_by_name = verdicts(*sides)
             differ = {
                 name
                 for name in _NAMES
@@ -277,7 +277,7 @@ def of_equal(runs: dict[Variant, dict[int, RunResult]]) -> Answers:
                     ours[seed].values.get(name) != theirs[seed].values.get(name) for seed in seeds
                 )
             }
-            wrong = {name: float(bool(side(found.get(name, "")))) for name in differ}
+            wrong = {name: float(bool(side(answer_by_name.get(name, "")))) for name in differ}
             if wrong:
                 wrong[ANY] = max(wrong.values())
             for name, value in wrong.items():
@@ -288,31 +288,31 @@ def of_equal(runs: dict[Variant, dict[int, RunResult]]) -> Answers:
 def of_unequal(runs: dict[Variant, dict[int, RunResult]]) -> Answers:
     """Return the answers on pairs that differ by 8 to 15 %, the mean over blocks of repetitions."""
     answers: Answers = defaultdict(list)
-    whole = {
+    complete = {
         key: of
         for key, of in runs.items()
         if (key[2], key[3]) in UNEQUAL and len(of) == REPETITIONS
     }
-    for (one, ours), (other, theirs) in combinations(whole.items(), 2):
-        if one[:2] != other[:2]:
+    for (first_variant, ours), (second_variant, theirs) in combinations(complete.items(), 2):
+        if first_variant[:2] != second_variant[:2]:
             continue
         truths = {name: way for name in _NAMES if (way := _truth(ours, theirs, name))}
         if not truths:
             continue
         counts = {(number, name): [0, 0] for number in (1, FEW) for name in truths}
         for number, first in product((1, FEW), range(0, REPETITIONS, FEW)):
-            some = [[of[seed] for seed in range(first, first + number)] for of in (ours, theirs)]
-            found = verdicts(*some)
+            sides = [[of[seed] for seed in range(first, first + number)] for of in (ours, theirs)]
+            answer_by_name = verdicts(*sides)
             for name, way in truths.items():
-                said = side(found.get(name, ""))
-                counts[number, name][0] += said == way
-                counts[number, name][1] += bool(said) and said != way
+                answered = side(answer_by_name.get(name, ""))
+                counts[number, name][0] += answered == way
+                counts[number, name][1] += bool(answered) and answered != way
         blocks = REPETITIONS // FEW
         for (number, name), (right, wrong) in counts.items():
             called = "one run" if number == 1 else f"{number} repetitions"
             for figure in (name, ALL):
                 shares = right / blocks, wrong / blocks
-                answers[f"8 to 15 %, {called}", figure, one[0]].append(shares)
+                answers[f"8 to 15 %, {called}", figure, first_variant[0]].append(shares)
     return answers
 
 
@@ -320,18 +320,18 @@ def _truth(ours: dict[int, RunResult], theirs: dict[int, RunResult], name: str) 
     """Return which side a figure is on by all repetitions; empty: by less or more than asked."""
     seeds = range(REPETITIONS)
     values = [[of[seed].values.get(name) or 0.0 for seed in seeds] for of in (ours, theirs)]
-    found = ratio(*values)
-    if found is None or not TRUTHS[0] <= abs(found.mean - 1) <= TRUTHS[1]:
+    estimate = ratio(*values)
+    if estimate is None or not TRUTHS[0] <= abs(estimate.mean - 1) <= TRUTHS[1]:
         return ""
-    return "lower" if found.mean < 1 else "higher"
+    return "lower" if estimate.mean < 1 else "higher"
 
 
 def rows_of(answers: Answers, rule: str) -> Iterator[list[object]]:
     """Yield a row for each question and figure: of all logs, and of those held out."""
     for question, name in product(dict.fromkeys(key[0] for key in answers), (*_NAMES, ANY, ALL)):
         by_log = {log: answers.get((question, name, log), []) for log in LOGS}
-        every = [one for values in by_log.values() for one in values]
-        held_out = [one for log, values in by_log.items() if not LOGS[log][2] for one in values]
+        every = [value for values in by_log.values() for value in values]
+        held_out = [value for log, values in by_log.items() if not LOGS[log][2] for value in values]
         if not every:
             continue
         at = int(question.startswith("equal"))

@@ -100,13 +100,13 @@ class Sample(Observer):
     def on_decision(self, view: View, decision: Decision, seconds: float) -> None:  # noqa: ARG002
         """Time everybody on this decision, or only let them see it."""
         if self._is_chosen(view):
-            found = {}
+            decisions = {}
             for name, dispatcher in self._dispatchers.items():
-                found[name], cpu = timed(dispatcher, view, self.repeats)
+                decisions[name], cpu = timed(dispatcher, view, self.repeats)
                 self.seconds[name].append(cpu)
-                self.stats[name].append(found[name].stats or {})
+                self.stats[name].append(decisions[name].stats or {})
             self.waiting.append(len(view.waiting))
-            self.look(view, found)
+            self.look(view, decisions)
             return
         for name, dispatcher in self._dispatchers.items():
             if self._remember[name] and (len(view.waiting) or dispatcher.acts_when_idle):
@@ -286,11 +286,11 @@ def _run(
     now: int,
     rng: np.random.Generator,
 ) -> bool:
-    """Let a job run on the nodes in play, first fit; return whether there was room."""
+    """Let a job run on the nodes in play, first fit; return whether it fits."""
     request = jobs.request[row]
-    room = np.min(free[home][:, request > 0] // request[request > 0], axis=1)
-    before = np.cumsum(room) - room
-    units = np.clip(jobs.units[row] - before, 0, room)
+    fitting = np.min(free[home][:, request > 0] // request[request > 0], axis=1)
+    before = np.cumsum(fitting) - fitting
+    units = np.clip(jobs.units[row] - before, 0, fitting)
     elapsed = int(jobs.runtime[row] * rng.random())
     if units.sum() < jobs.units[row]:
         return False

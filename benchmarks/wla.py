@@ -149,12 +149,12 @@ def windows(args: argparse.Namespace) -> None:
             span = int(jobs.submit[part][-1] - jobs.submit[part][0])
             return float(area[part].sum()) / span / system.num_nodes
 
-        whole = load(slice(None))
+        mean_load = load(slice(None))
         parts = [slice(first, first + num) for first in range(0, len(jobs) - num + 1, num)]
         loads = np.array([load(part) for part in parts])
-        print(f"\n{file}: {len(jobs)} jobs, load {whole:.3f}, {len(parts)} windows of {num}")
+        print(f"\n{file}: {len(jobs)} jobs, load {mean_load:.3f}, {len(parts)} windows of {num}")
         for what, at in (
-            ("nearest the mean", int(np.argmin(abs(loads - whole)))),
+            ("nearest the mean", int(np.argmin(abs(loads - mean_load)))),
             ("first", 0),
             ("fullest", int(np.argmax(loads))),
         ):
@@ -187,12 +187,12 @@ Runs = dict[tuple[str, str], dict[str, dict[int, Figures]]]
 
 def runs_of(*folders: Path) -> Runs:
     """Read the finished runs of a study."""
-    found: Runs = {}
+    runs: Runs = {}
     for place, run in chain.from_iterable(map(campaign.finished, folders)):
         workload, _, model = place["workload"].partition(", ")
-        by_seed = found.setdefault((workload, model), {}).setdefault(place["dispatcher"], {})
+        by_seed = runs.setdefault((workload, model), {}).setdefault(place["dispatcher"], {})
         by_seed[place["seed"]] = figures_of(run)
-    return found
+    return runs
 
 
 def figures_of(run: Path) -> Figures:
@@ -245,8 +245,8 @@ def tables(args: argparse.Namespace) -> None:
             row = [f"{beta} %"]
             for alpha in ALPHA:
                 key = (log, f"a{alpha} b{beta}{scattered}")
-                cells = [improvements(runs, key, one, what) for one in solvers]
-                ours = " / ".join(f"{np.mean(one):.1f}" if one else "-" for one in cells)
+                cells = [improvements(runs, key, solver, what) for solver in solvers]
+                ours = " / ".join(f"{np.mean(gains):.1f}" if gains else "-" for gains in cells)
                 paper = " / ".join(
                     f"{PAPER[log, what, solver][alpha, beta]:.1f}" for solver in solvers.values()
                 )
@@ -263,9 +263,9 @@ def tables(args: argparse.Namespace) -> None:
     for workload, alpha in product(others, ALPHA):
         key = (workload, f"a{alpha} b{alpha}")
         if key in runs:
-            found = [np.mean(improvements(runs, key, "wla", what) or [np.nan]) for what in MEASURES]
-            share = [one.contiguous for one in runs[key].get("easy", {}).values()] or [np.nan]
-            rows.append([workload, f"{alpha} %", *map(float, found), 100 * float(np.mean(share))])
+            gains = [np.mean(improvements(runs, key, "wla", what) or [np.nan]) for what in MEASURES]
+            share = [run.contiguous for run in runs[key].get("easy", {}).values()] or [np.nan]
+            rows.append([workload, f"{alpha} %", *map(float, gains), 100 * float(np.mean(share))])
     measure.table(
         "Other windows: improvements in per cent, B&B, log contiguous",
         ["window", "alpha = beta", *MEASURES, "contiguous under easy, %"],
@@ -318,10 +318,17 @@ def draws(args: argparse.Namespace) -> None:
     """Print figures and improvements for each window of a log, and for all of them."""
     runs = runs_of(*args.folders)
     windows = sorted({workload for workload, _ in runs})
-    groups = {one: [one] for one in windows}
-    groups |= {f"{log}, all": [one for one in windows if one.startswith(log)] for log in LOGS}
+    groups = {window: [window] for window in windows}
+    groups |= {
+        f"{log}, all": [window for window in windows if window.startswith(log)] for log in LOGS
+    }
     rows = [
-        (name, model, dispatcher, *_summary(runs, [(one, model) for one in own], dispatcher))
+        (
+            name,
+            model,
+            dispatcher,
+            *_summary(runs, [(workload, model) for workload in own], dispatcher),
+        )
         for name, own in groups.items()
         for model in sorted({model for workload, model in runs if workload in own})
         for dispatcher in runs[own[0], model]
@@ -339,14 +346,18 @@ def _summary(runs: Runs, keys: list[tuple[str, str]], dispatcher: str) -> list[o
     """Return the draws of some windows, means of figures, and improvements with intervals."""
     own = [list(runs.get(key, {}).get(dispatcher, {}).values()) for key in keys]
     means = [
-        float(np.mean([np.mean([getattr(one, what) for one in part]) for part in own if part]))
+        float(np.mean([np.mean([getattr(run, what) for run in part]) for part in own if part]))
         for what in ("wait", "longest", "widest", "response", "utilization", "contiguous")
     ]
     scales = (1 / 3600, 1 / 3600, 1 / 3600, 1 / 3600, 100, 100)
     gains = []
     for what in MEASURES:
         values = [improvements(runs, key, dispatcher, what) for key in keys]
-        several = [float(np.mean(one)) for one in values if one] if len(keys) > 1 else values[0]
+        several = (
+            [float(np.mean(gains_of_window)) for gains_of_window in values if gains_of_window]
+            if len(keys) > 1
+            else values[0]
+        )
         gains.append(_with_interval(several))
     figures = [round(mean * scale, 2) for mean, scale in zip(means, scales, strict=True)]
     return [sum(map(len, own)), *figures, *gains]
@@ -371,7 +382,7 @@ def beyond(args: argparse.Namespace) -> None:
             seeds = list(by_seed.values())
 
             def mean(what: str, seeds: list[Figures] = seeds) -> float:
-                return float(np.mean([getattr(one, what) for one in seeds]))
+                return float(np.mean([getattr(run, what) for run in seeds]))
 
             rows.append(
                 (name, len(seeds), mean("wait") / 3600, mean("longest") / 3600,
@@ -391,20 +402,22 @@ def arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parts = parser.add_subparsers(dest="part", required=True)
-    one = parts.add_parser("speed")
-    one.add_argument("--jobs", type=int, default=2000, help="that wait at first [2000]")
-    one.add_argument("--largest", type=int, default=4096, help="nodes of the largest [4096]")
-    one = parts.add_parser("gap")
-    one.add_argument("--problems", type=int, default=1000, help="of each size [1000]")
-    one = parts.add_parser("windows")
-    one.add_argument("folder", type=Path, help="where the logs are")
-    one = parts.add_parser("tables")
-    one.add_argument("folder", type=Path, help="of the study wla.toml")
-    one.add_argument("--map", type=Path, help="write heat maps to this file")
-    one = parts.add_parser("draws")
-    one.add_argument("folders", type=Path, nargs="+", help="of the study wla-draws.toml")
-    one = parts.add_parser("beyond")
-    one.add_argument("folder", type=Path, help="of the study wla-beyond.toml")
+    parser_of_part = parts.add_parser("speed")
+    parser_of_part.add_argument("--jobs", type=int, default=2000, help="that wait at first [2000]")
+    parser_of_part.add_argument(
+        "--largest", type=int, default=4096, help="nodes of the largest [4096]"
+    )
+    parser_of_part = parts.add_parser("gap")
+    parser_of_part.add_argument("--problems", type=int, default=1000, help="of each size [1000]")
+    parser_of_part = parts.add_parser("windows")
+    parser_of_part.add_argument("folder", type=Path, help="where the logs are")
+    parser_of_part = parts.add_parser("tables")
+    parser_of_part.add_argument("folder", type=Path, help="of the study wla.toml")
+    parser_of_part.add_argument("--map", type=Path, help="write heat maps to this file")
+    parser_of_part = parts.add_parser("draws")
+    parser_of_part.add_argument("folders", type=Path, nargs="+", help="of the study wla-draws.toml")
+    parser_of_part = parts.add_parser("beyond")
+    parser_of_part.add_argument("folder", type=Path, help="of the study wla-beyond.toml")
     return parser.parse_args()
 
 

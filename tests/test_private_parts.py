@@ -20,15 +20,15 @@ PUBLIC = {"skops", "sklearn.ensemble", "sklearn.exceptions"}
 
 def private_imports(file, library):
     """Return the modules and names of a library that a file imports and should not."""
-    found = []
+    imports = []
     for node in ast.walk(ast.parse(file.read_text("utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.level == 0:
-            found += [(node.module, alias.name) for alias in node.names]
+            imports += [(node.module, alias.name) for alias in node.names]
         elif isinstance(node, ast.Import):
-            found += [(alias.name, "") for alias in node.names]
+            imports += [(alias.name, "") for alias in node.names]
     return [
         (module, name)
-        for module, name in found
+        for module, name in imports
         if module.split(".")[0] == library and (module not in PUBLIC or name.startswith("_"))
     ]
 

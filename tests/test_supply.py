@@ -23,17 +23,17 @@ TRAINING = {Requirement(text).name for text in PROJECT["optional-dependencies"][
 
 def stating(*lines, name="thing"):
     """Return an installed package that says these things of its licence."""
-    about = Message()
+    metadata = Message()
     for line in lines:
         field, _, value = line.partition(": ")
-        about[field] = value
-    return SimpleNamespace(name=name, metadata=about)
+        metadata[field] = value
+    return SimpleNamespace(name=name, metadata=metadata)
 
 
 def test_all_that_is_installed_has_an_allowed_licence(capsys):
     assert LICENCES["main"]() == 0, capsys.readouterr().out
-    names = {canonicalize_name(one.name) for one in LICENCES["installed"]()}
-    named = {canonicalize_name(one.name) for one in REQUIRED}
+    names = {canonicalize_name(package.name) for package in LICENCES["installed"]()}
+    named = {canonicalize_name(requirement.name) for requirement in REQUIRED}
     assert named - names <= TRAINING - {"gymnasium"}
     # What requirements need in turn: those of pandas and Sphinx.
     assert {"tzdata", "docutils"} <= names
@@ -66,8 +66,8 @@ def test_a_licence_that_is_not_allowed_is_named(monkeypatch, capsys):
     bad = [LICENCES["Package"]("thing", "1.2", "GPLv3", "plots")]
     monkeypatch.setitem(LICENCES["main"].__globals__, "installed", lambda: bad)
     assert LICENCES["main"]() == 1
-    said, count = capsys.readouterr().out.splitlines()
-    assert said.startswith("thing 1.2: GPLv3; read it, and add it to docs/_ext/licences.py")
+    line, count = capsys.readouterr().out.splitlines()
+    assert line.startswith("thing 1.2: GPLv3; read it, and add it to docs/_ext/licences.py")
     assert count == "1 packages, 1 with a licence that is not allowed"
 
 
@@ -75,13 +75,17 @@ def test_pins_are_within_the_bounds():
     """Each requirement has a lower bound, which ``.ci/versions lowest`` installs, and a pin."""
     pins = dict(re.findall(r"(?m)^([\w.-]+)==(\S+)", (ROOT / "constraints.txt").read_text()))
     pins = {canonicalize_name(name): version for name, version in pins.items()}
-    for one in REQUIRED:
-        assert {bound.operator for bound in one.specifier} & {">=", "=="}, one
-        assert one.specifier.contains(pins[canonicalize_name(one.name)]), one
+    for requirement in REQUIRED:
+        assert {bound.operator for bound in requirement.specifier} & {">=", "=="}, requirement
+        assert requirement.specifier.contains(pins[canonicalize_name(requirement.name)]), (
+            requirement
+        )
 
 
 def test_a_bound_is_the_same_wherever_a_package_is_required():
     """Two would leave the lower one untried."""
     bounds = {}
-    for one in REQUIRED:
-        assert bounds.setdefault(one.name, str(one.specifier)) == str(one.specifier), one.name
+    for requirement in REQUIRED:
+        assert bounds.setdefault(requirement.name, str(requirement.specifier)) == str(
+            requirement.specifier
+        ), requirement.name

@@ -126,4 +126,4 @@ class AccountedSlurm(PrivateSlurm):
 
 def _lines(text: str) -> Iterator[list[str]]:
     """Yield the words of each line that is not a comment."""
-    yield from (one.split() for one in text.splitlines() if one and not one.startswith("#"))
+    yield from (line.split() for line in text.splitlines() if line and not line.startswith("#"))

@@ -54,14 +54,14 @@ def main() -> None:
     arguments = parser.parse_args()
     rows, totals = [], []
     for text in arguments.recordings:
-        one, equals, other = text.partition("=")
-        log, name = read(Path(one)), Path(one).name
+        first, equals, second = text.partition("=")
+        log, name = read(Path(first)), Path(first).name
         if equals:
-            rows.append(row(f"{name}, another run", log, again(log, read(Path(other)))))
+            rows.append(row(f"{name}, another run", log, again(log, read(Path(second)))))
             continue
-        cores = int(imported(Path(one)).system.total[0])
+        cores = int(imported(Path(first)).system.total[0])
         totals.append(total(name, "Slurm's accounting", log, log.recorded_start, cores))
-        for how, start in simulations(log, Path(one)):
+        for how, start in simulations(log, Path(first)):
             rows.append(row(f"{name}, {how}", log, start))
             totals.append(total(name, how, log, start, cores))
     print("\n".join([HEAD, f"|:--|{'--:|' * 9}", *rows, "", TOTALS, f"|:--|:--|{'--:|' * 5}"]))
@@ -75,19 +75,19 @@ def simulations(log: Workload, folder: Path) -> Iterator[tuple[str, np.ndarray]]
         policy = "slurm:policy={out}/site.policy.toml"
         yield "simulated", simulated(log, folder, policy)
         return
-    about = json.loads(decided.read_text())
+    description = json.loads(decided.read_text())
     # Jobs are held until the loop releases them: what it decided is not what it was given.
     log = log.with_columns(begin=np.full(len(log), MISSING))
-    yield "simulated", simulated(log, folder, about["dispatcher"])
-    late = round(np.median(about["latencies"])) + ENDING
+    yield "simulated", simulated(log, folder, description["dispatcher"])
+    late = round(np.median(description["latencies"])) + ENDING
     longer = log.with_columns(runtime=log.runtime + late)
-    yield f"modelled, {late} s late", simulated(longer, folder, about["dispatcher"])
+    yield f"modelled, {late} s late", simulated(longer, folder, description["dispatcher"])
 
 
 def read(folder: Path) -> Workload:
     """Return the accounting of a recording."""
-    found = [path for path in (folder / "sacct.txt", folder / "sacct.txt.gz") if path.exists()]
-    return logs.read(found[0], format="sacct")
+    paths = [path for path in (folder / "sacct.txt", folder / "sacct.txt.gz") if path.exists()]
+    return logs.read(paths[0], format="sacct")
 
 
 def imported(folder: Path) -> ImportedSite:
@@ -114,24 +114,24 @@ def simulated(log: Workload, folder: Path, dispatcher: str) -> np.ndarray:
 def again(log: Workload, other: Workload) -> np.ndarray:
     """Return when jobs of the same ids started in another run, relative to their submits."""
     rows = {str(job): at for at, job in enumerate(other.job_id)}
-    of = np.array([rows.get(str(job), -1) for job in log.job_id])
-    start = log.submit + (other.recorded_start - other.submit)[of]
-    never = (of < 0) | (other.recorded_start[of] < 0)
+    row_of = np.array([rows.get(str(job), -1) for job in log.job_id])
+    start = log.submit + (other.recorded_start - other.submit)[row_of]
+    never = (row_of < 0) | (other.recorded_start[row_of] < 0)
     return np.where(never, -1, start)
 
 
 def row(name: str, log: Workload, start: np.ndarray) -> str:
     """Return a line of the table."""
     ran = (log.recorded_start >= 0) & (start >= 0)
-    recorded, found = ((times - log.submit)[ran] for times in (log.recorded_start, start))
-    error = abs(found - recorded)
+    recorded, simulated = ((times - log.submit)[ran] for times in (log.recorded_start, start))
+    error = abs(simulated - recorded)
     ends = [
         (times + log.runtime)[ran].max() - log.submit.min() for times in (log.recorded_start, start)
     ]
     soon = 100 * np.mean(error <= 60)
-    rank = spearmanr(recorded, found).statistic
+    rank = spearmanr(recorded, simulated).statistic
     return (
-        f"| {name} | {ran.sum()} | {recorded.mean():,.0f} | {found.mean():,.0f}"
+        f"| {name} | {ran.sum()} | {recorded.mean():,.0f} | {simulated.mean():,.0f}"
         f" | {np.median(error):,.0f} | {np.quantile(error, 0.9):,.0f} | {soon:.0f}"
         f" | {rank:.2f} | {ends[0]:,} | {ends[1]:,} |"
     )

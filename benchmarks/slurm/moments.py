@@ -112,7 +112,7 @@ class Recording:
             folder=folder,
             site=read_site(files, folder.name),
             log=log,
-            attempts={(one.job, one.start): one for one in _attempts(text)},
+            attempts={(attempt.job, attempt.start): attempt for attempt in _attempts(text)},
         )
 
     def snapshots(self) -> list[Snapshot]:
@@ -123,7 +123,7 @@ class Recording:
         clock is not Slurm's, each runs faster from the start of its own process.
         """
         taken = json.loads(_text(self.folder, "snapshots.json"))
-        queues = [list(_table(one["output"]["squeue"])) for one in taken]
+        queues = [list(_table(snapshot["output"]["squeue"])) for snapshot in taken]
         return [Snapshot(_last(queue), queue) for queue in queues]
 
     def preemptions(self) -> list[tuple[int, str]]:
@@ -205,7 +205,7 @@ class Recorded(Dispatcher):
         if starts:
             return Decision(starts, again_at=view.now)
         if view.now < self.until:
-            # It learns who waits and runs, and finds no room to start anything.
+            # It learns who waits and runs, and finds no free capacity to start anything.
             nothing = np.zeros_like(view.free)
             nothing.flags.writeable = False
             again = self.slurm.passes.decide(replace(view, free=nothing)).again_at
@@ -236,9 +236,9 @@ class Recorded(Dispatcher):
         starts = []
         for at in np.flatnonzero((due != MISSING) & (due <= view.now)).tolist():
             where = self._nodes[handles[at]]
-            there = np.zeros_like(free)
-            there[where] = free[where]
-            allocation = self._placer.place(view, int(view.waiting.rows[at]), there)
+            free_of_job = np.zeros_like(free)
+            free_of_job[where] = free[where]
+            allocation = self._placer.place(view, int(view.waiting.rows[at]), free_of_job)
             if allocation is not None:
                 free[allocation.node] -= allocation.amount
                 starts.append(Start(int(handles[at]), allocation))
@@ -293,9 +293,9 @@ def play(recording: Recording, at: int, seconds: int = 0) -> Moment:
     return Moment(
         reasons={_base(name): why for name, why in reasons.items()},
         preempted=[
-            _base(str(jobs.job_id[one.handle]))
-            for _, one in recorded.decided
-            if isinstance(one, Requeue)
+            _base(str(jobs.job_id[action.handle]))
+            for _, action in recorded.decided
+            if isinstance(action, Requeue)
         ],
     )
 
@@ -355,14 +355,14 @@ def compared(
     """
     logged = {_base(str(job)) for job in recording.log.job_id}
     ours, *earlier = (play(recording, snapshot.at - ago).reasons for ago in (0, *before))
-    found = []
+    reasons = []
     for line in snapshot.queue:
         job, reason = line["JOBID"], line["REASON"].split(",")[0]
         if line["STATE"] == "PENDING" and job in logged:
             theirs = NODES if _FOR_NODES.match(reason) else reason
             then = frozenset(known[job] for known in earlier if job in known)
-            found.append(Compared(job, theirs, ours.get(job, "gone"), then))
-    return found
+            reasons.append(Compared(job, theirs, ours.get(job, "gone"), then))
+    return reasons
 
 
 class Preempted(NamedTuple):
@@ -376,11 +376,11 @@ class Preempted(NamedTuple):
 def preempted(recording: Recording) -> list[Preempted]:
     """Return who is preempted from each moment on at which Slurm preempts."""
     events = recording.preemptions()
-    found = []
+    moments = []
     for at in sorted({second for second, _ in events}):
         theirs = frozenset(job for second, job in events if at <= second < at + WINDOW)
-        found.append(Preempted(at, theirs, frozenset(play(recording, at - 1, WINDOW).preempted)))
-    return found
+        moments.append(Preempted(at, theirs, frozenset(play(recording, at - 1, WINDOW).preempted)))
+    return moments
 
 
 def main() -> None:
@@ -395,37 +395,39 @@ def main() -> None:
 
 
 def _print_reasons(recording: Recording, *, jobs: bool) -> None:
-    found: list[Compared] = []
+    jobs_compared: list[Compared] = []
     for snapshot in recording.snapshots():
         new = compared(recording, snapshot)
-        found += new
-        for one in new:
-            if jobs and one.theirs != one.ours:
+        jobs_compared += new
+        for job in new:
+            if jobs and job.theirs != job.ours:
                 at = datetime.fromtimestamp(snapshot.at, UTC)
-                then = ", ".join(sorted(one.before))
-                print(f"{at:%H:%M:%S} {one.job}: {one.theirs}, here {one.ours}, before {then}")
-    print(f"{recording.folder.name}: {len(found)} waiting jobs")
+                then = ", ".join(sorted(job.before))
+                print(f"{at:%H:%M:%S} {job.job}: {job.theirs}, here {job.ours}, before {then}")
+    print(f"{recording.folder.name}: {len(jobs_compared)} waiting jobs")
     print("| Slurm's reason | jobs | the same | the same before | otherwise |")
     print("|:--|--:|--:|--:|:--|")
-    for reason in (*sorted({one.theirs for one in found}), None):
-        of = [one for one in found if reason in (None, one.theirs)]
-        same = sum(one.ours == one.theirs for one in of)
-        later = sum(one.ours != one.theirs and one.theirs in one.before for one in of)
-        rest = Counter(one.ours for one in of if one.theirs not in {one.ours, *one.before})
-        said = ", ".join(f"{ours} {count}" for ours, count in sorted(rest.items()))
-        print(f"| {reason or 'all'} | {len(of)} | {same} | {later} | {said} |")
+    for reason in (*sorted({job.theirs for job in jobs_compared}), None):
+        group = [job for job in jobs_compared if reason in (None, job.theirs)]
+        same = sum(job.ours == job.theirs for job in group)
+        later = sum(job.ours != job.theirs and job.theirs in job.before for job in group)
+        rest = Counter(job.ours for job in group if job.theirs not in {job.ours, *job.before})
+        others = ", ".join(f"{ours} {count}" for ours, count in sorted(rest.items()))
+        print(f"| {reason or 'all'} | {len(group)} | {same} | {later} | {others} |")
 
 
 def _print_preemptions(recording: Recording) -> None:
-    found = preempted(recording)
-    for one in found:
-        theirs, ours = (" ".join(sorted(jobs)) or "nobody" for jobs in (one.theirs, one.ours))
-        print(f"{datetime.fromtimestamp(one.at, UTC):%H:%M:%S}: Slurm {theirs}, here {ours}")
-    same = sum(one.theirs == one.ours for one in found)
-    known = sum(len(one.theirs & one.ours) for one in found)
-    every, ours = (sum(map(len, jobs)) for jobs in zip(*(one[1:] for one in found), strict=True))
+    moments = preempted(recording)
+    for moment in moments:
+        theirs, ours = (" ".join(sorted(jobs)) or "nobody" for jobs in (moment.theirs, moment.ours))
+        print(f"{datetime.fromtimestamp(moment.at, UTC):%H:%M:%S}: Slurm {theirs}, here {ours}")
+    same = sum(moment.theirs == moment.ours for moment in moments)
+    known = sum(len(moment.theirs & moment.ours) for moment in moments)
+    every, ours = (
+        sum(map(len, jobs)) for jobs in zip(*(moment[1:] for moment in moments), strict=True)
+    )
     print(
-        f"{len(found)} moments, the same jobs at {same}; of {every} jobs {known} here,"
+        f"{len(moments)} moments, the same jobs at {same}; of {every} jobs {known} here,"
         f" and {ours - known} others"
     )
 

@@ -252,8 +252,8 @@ def record(cluster: AccountedSlurm, queue: list[Submission], arguments: argparse
     time.sleep(60)
     (arguments.out / "sacct.txt").write_text(clean(cluster.run(*sacct)))
     log = (cluster.folder / "log" / "slurmctld.log").read_text(errors="replace")
-    for name, kept in (("slurmctld.log.gz", KEPT), ("plans.log.gz", PLANS)):
-        text = "\n".join(line for line in clean(log).splitlines() if kept.search(line))
+    for name, pattern in (("slurmctld.log.gz", KEPT), ("plans.log.gz", PLANS)):
+        text = "\n".join(line for line in clean(log).splitlines() if pattern.search(line))
         _pack(arguments.out / name, text.encode())
 
 

@@ -35,8 +35,8 @@ _KILO = {"M": 1024, "G": 1024**2, "T": 1024**3}
 def main() -> None:
     parser = argparse.ArgumentParser(description="Compare priorities with those of sprio.")
     parser.add_argument("folder", type=Path, metavar="DIR")
-    found = differences(read(parser.parse_args().folder))
-    print("\n".join(f"{name:24} {value}" for name, value in found.items()))
+    worst = differences(read(parser.parse_args().folder))
+    print("\n".join(f"{name:24} {value}" for name, value in worst.items()))
 
 
 def read(folder: Path) -> dict[str, str]:
@@ -64,7 +64,10 @@ def differences(output: dict[str, str]) -> dict[str, float]:
     rows = [line.split(None, 11) for line in output["sprio"].splitlines()[1:]]
     rows = [row for row in rows if row[0] in jobs]
     normal = {line.split("|")[0]: line.split("|") for line in output["sprio -n"].splitlines()}
-    partitions, levels = [one.name for one in records.partitions.rules], list(site.policy.qos)
+    partitions, levels = (
+        [partition.name for partition in records.partitions.rules],
+        list(site.policy.qos),
+    )
     known = [jobs[row[0]] for row in rows]
     columns = np.zeros((len(rows), r.NUM_COLUMNS), dtype=np.int64)
     columns[:, r.CPUS] = [int(_of(line, "NumCPUs")) for line in known]
@@ -78,35 +81,35 @@ def differences(output: dict[str, str]) -> dict[str, float]:
     share = np.array([float(normal[row[0]][4]) for row in rows])
     rules = replace(rules, association=np.zeros(len(rows)))
     asked = np.array([_tres(line, kinds) for line in known])
-    found = rules.factors(columns, asked, 0, share)
-    worst = {"jobs": len(rows), "sizes": len({tuple(one) for one in asked.tolist()})}
+    factors = rules.factors(columns, asked, 0, share)
+    worst = {"jobs": len(rows), "sizes": len({tuple(sizes) for sizes in asked.tolist()})}
     shown = np.array([[int(cell) for cell in row[5:11]] for row in rows])
     for at, name in enumerate(FACTORS):
-        worst[name] = float(abs(np.rint(getattr(found, name)) - shown[:, at]).max())
+        worst[name] = float(abs(np.rint(getattr(factors, name)) - shown[:, at]).max())
     for at, name in enumerate(kinds):
         if rules.tres_weight[at]:
-            told = [float(dict(_pairs(normal[row[0]][8])).get(name, 0)) for row in rows]
-            part = found.tres[:, at] / rules.tres_weight[at]
-            worst[f"{name}, before weighting"] = round(float(abs(part - told).max()), 4)
-    worst["priority"] = float(abs(found.priority() - [int(row[3]) for row in rows]).max())
+            printed = [float(dict(_pairs(normal[row[0]][8])).get(name, 0)) for row in rows]
+            part = factors.tres[:, at] / rules.tres_weight[at]
+            worst[f"{name}, before weighting"] = round(float(abs(part - printed).max()), 4)
+    worst["priority"] = float(abs(factors.priority() - [int(row[3]) for row in rows]).max())
     return worst
 
 
 def _of(line: str, name: str) -> str:
-    found = re.search(rf"(?:^| ){name}=(\S+)", line)
-    return found[1] if found else ""
+    match = re.search(rf"(?:^| ){name}=(\S+)", line)
+    return match[1] if match else ""
 
 
 def _pairs(text: str) -> list[list[str]]:
-    return [one.split("=") for one in text.split(",") if "=" in one]
+    return [pair.split("=") for pair in text.split(",") if "=" in pair]
 
 
 def _tres(line: str, kinds: tuple[str, ...]) -> list[float]:
     """Return how much a job asks for of each kind."""
-    told = dict(_pairs(_of(line, "TRES").removeprefix("(null)")))
+    printed = dict(_pairs(_of(line, "TRES").removeprefix("(null)")))
     amounts = []
     for kind in kinds:
-        number, unit = re.fullmatch(r"([0-9.]+)([MGT]?)", told.get(kind, "0")).groups()  # type: ignore[union-attr]
+        number, unit = re.fullmatch(r"([0-9.]+)([MGT]?)", printed.get(kind, "0")).groups()  # type: ignore[union-attr]
         amounts.append(float(number) * _KILO.get(unit, 1))
     return amounts
 

@@ -38,19 +38,19 @@ def registered(group: str, depth: int) -> str:
 
 
 def _section(title: str, entry: registry.RegistryEntry) -> str:
-    thing = entry.load()
+    part = entry.load()
     lines = [title]
     if entry.preset_options:
         preset_options = ", ".join(
             f"`{key}={value}`" for key, value in entry.preset_options.items()
         )
         return f"{title}\n\nShort for `{entry.of}` with {preset_options}."
-    summary = getattr(thing, "summary", "") or _first_paragraph(thing)
+    summary = getattr(part, "summary", "") or _first_paragraph(part)
     lines.append(markdown(summary))
     for label, attribute in (("Good for", "good_for"), ("Goes wrong when", "goes_wrong_when")):
-        if text := getattr(thing, attribute, ""):
+        if text := getattr(part, attribute, ""):
             lines.append(f"{label}: {markdown(text)}.")
-    if inspect.isclass(thing) and (options := _options(thing)):
+    if inspect.isclass(part) and (options := _options(part)):
         explained = [option for option in options if option[-1]]
         if explained:
             lines.append(table(("option", "default", "meaning"), explained))
@@ -59,19 +59,19 @@ def _section(title: str, entry: registry.RegistryEntry) -> str:
     return "\n\n".join(lines)
 
 
-def _options(thing: type) -> list[tuple[str, str, str]]:
-    meanings = _meanings(thing)
+def _options(part: type) -> list[tuple[str, str, str]]:
+    meanings = _meanings(part)
     return [
         (f"`{option.name}`", _default(option), meanings.get(option.name, ""))
-        for option in inspect.signature(thing).parameters.values()
+        for option in inspect.signature(part).parameters.values()
         if option.kind not in (option.VAR_POSITIONAL, option.VAR_KEYWORD) and option.name != "truth"
     ]
 
 
-def _meanings(thing: type) -> dict[str, str]:
+def _meanings(part: type) -> dict[str, str]:
     """Return the meaning of each option, from the docstrings of a class and its bases."""
     meanings: dict[str, str] = {}
-    for base in reversed(thing.__mro__):
+    for base in reversed(part.__mro__):
         for parameter in ClassDoc(base)["Parameters"] if base.__doc__ else ():
             text = markdown(" ".join(parameter.desc))
             as_for = _AS_FOR.match(text)
@@ -129,8 +129,8 @@ def metrics(_: str, depth: int) -> str:
     )
 
 
-def _first_paragraph(thing: Any) -> str:
-    return (inspect.getdoc(thing) or "").split("\n\n")[0]
+def _first_paragraph(part: Any) -> str:
+    return (inspect.getdoc(part) or "").split("\n\n")[0]
 
 
 _MAKERS = {

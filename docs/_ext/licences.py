@@ -63,19 +63,19 @@ class Package(NamedTuple):
     def is_allowed(self) -> bool:
         """Whether all licences that it names are allowed, also where one can be chosen."""
         named = re.split(r" AND | OR |[()]", self.licence)
-        return {one.strip() for one in named} - {""} <= ALLOWED and bool(self.licence)
+        return {licence.strip() for licence in named} - {""} <= ALLOWED and bool(self.licence)
 
 
 def installed() -> list[Package]:
     """Return what is installed with cpsched, those of the fewest extras first."""
     ours = distribution("cpsched")
     extras = set(ours.metadata.get_all("Provides-Extra") or []) - _LEFT_OUT
-    found: dict[str, Package] = {}
+    packages: dict[str, Package] = {}
     for extra in ["", *sorted(extras, key=lambda name: (name == "dev", name))]:
         for needed in _needed(ours, extra):
-            if (name := canonicalize_name(needed.name)) not in found:
-                found[name] = Package(needed.name, needed.version, licence_of(needed), extra)
-    return list(found.values())
+            if (name := canonicalize_name(needed.name)) not in packages:
+                packages[name] = Package(needed.name, needed.version, licence_of(needed), extra)
+    return list(packages.values())
 
 
 def _needed(ours: Distribution, extra: str) -> list[Distribution]:
@@ -94,43 +94,47 @@ def _needed(ours: Distribution, extra: str) -> list[Distribution]:
                     seen.add((name, part))
                     ahead.append((distribution(name), part))
                     needed.append(ahead[-1][0])
-    return sorted(needed, key=lambda one: one.name.lower())
+    return sorted(needed, key=lambda package: package.name.lower())
 
 
 def licence_of(package: Distribution) -> str:
     """Return the licence that a package states, by its SPDX name if we know that, or ""."""
     if package.name in READ:
         return READ[package.name]
-    about = package.metadata
-    if stated := about.get("License-Expression"):
+    metadata = package.metadata
+    if stated := metadata.get("License-Expression"):
         return str(stated)
-    first = (about.get("License") or "").strip().split("\n")[0].strip()
-    classes = about.get_all("Classifier") or []
-    named = [one.split(" :: ")[-1] for one in classes if one.startswith("License :: ")]
+    first = (metadata.get("License") or "").strip().split("\n")[0].strip()
+    classes = metadata.get_all("Classifier") or []
+    named = [
+        classifier.split(" :: ")[-1]
+        for classifier in classes
+        if classifier.startswith("License :: ")
+    ]
     stated = _ALSO_CALLED.get(first, first)
     if not named or Package("", "", stated, "").is_allowed:
         return stated
-    return " AND ".join(_ALSO_CALLED.get(one, one) for one in named)
+    return " AND ".join(_ALSO_CALLED.get(licence, licence) for licence in named)
 
 
 def table(_: str, __: int) -> str:
     """Return the packages as a table of a page."""
     lines = ["| package | version | licence | installed |", "| --- | --- | --- | --- |"]
-    for one in installed():
-        when = f"`{one.extra}`" if one.extra else "always"
-        lines.append(f"| {one.name} | {one.version} | {one.licence} | {when} |")
+    for package in installed():
+        when = f"`{package.extra}`" if package.extra else "always"
+        lines.append(f"| {package.name} | {package.version} | {package.licence} | {when} |")
     return "\n".join(lines)
 
 
 def main() -> int:
     """Name what is not allowed; return the exit code."""
     packages = installed()
-    bad = [one for one in packages if not one.is_allowed]
-    for one in bad:
-        stated = one.licence or "no licence stated"
+    bad = [package for package in packages if not package.is_allowed]
+    for package in bad:
+        stated = package.licence or "no licence stated"
         print(
-            f"{one.name} {one.version}: {stated}; read it, and add it to docs/_ext/licences.py "
-            "or drop the package"
+            f"{package.name} {package.version}: {stated}; read it, and add it to"
+            " docs/_ext/licences.py or drop the package"
         )
     print(f"{len(packages)} packages, {len(bad)} with a licence that is not allowed")
     return 1 if bad else 0

@@ -58,11 +58,11 @@ def test_a_schedule_comes_back_as_the_run_it_was(small, machine_file, tmp_path):
     write(run.schedule, tmp_path, "small")
     back = read_schedule(tmp_path / "sched-small", run.schedule.system).schedule
     assert verify(back) == []
-    kept = {job: times for job, times in _times(run.schedule) if times[0] >= 0}
-    assert dict(_times(back)) == kept
+    started = {job: times for job, times in _times(run.schedule) if times[0] >= 0}
+    assert dict(_times(back)) == started
     for name in ("start", "end", "node", "count", "units", "amount"):
-        one, other = getattr(back.segments, name), getattr(run.schedule.segments, name)
-        assert np.array_equal(one, other), name
+        written, original = getattr(back.segments, name), getattr(run.schedule.segments, name)
+        assert np.array_equal(written, original), name
 
 
 LINE = "7;ann;1970-01-01 00:00:10__1;2;0#1;2;0#2;2;0#__{start};{end};3;6;0;60;"
@@ -158,20 +158,20 @@ def test_the_command_line_writes_them_into_the_run_and_reads_them_back(
         ("nonsense", "unknown output format 'nonsense'. All names: cpsched list exports"),
         ("swf", "unknown output format 'swf'"),
     ):
-        code, _, said = cpsched(*command, format_)
-        assert (code, message in said) == (2, True)
+        code, _, output = cpsched(*command, format_)
+        assert (code, message in output) == (2, True)
     assert cpsched(*command, "accasim", "--out", str(out))[0] == 0
     (folder,) = (out / "runs").iterdir()
     schedule = str(folder / "sched-small.parquet")
     read = ["accasim", "import", schedule, "--system", str(machine_file), "--out", str(back)]
-    code, said, _ = cpsched(*read, "--json")
-    found = json.loads(said)
-    assert (code, found["schema"]) == (0, "cpsched.accasim.import/1")
-    assert found["folder"] == str(back)
-    assert found["summary"] == json.loads((back / "metrics.json").read_text())
+    code, output, _ = cpsched(*read, "--json")
+    imported = json.loads(output)
+    assert (code, imported["schema"]) == (0, "cpsched.accasim.import/1")
+    assert imported["folder"] == str(back)
+    assert imported["summary"] == json.loads((back / "metrics.json").read_text())
     assert cpsched("verify", str(back))[0] == 0
-    code, _, said = cpsched(*read)
-    assert (code, "exists. Name another folder" in said) == (2, True)
+    code, _, output = cpsched(*read)
+    assert (code, "exists. Name another folder" in output) == (2, True)
     # The log's second 0 is that of AccaSim's configuration, unless another is given.
     later = tmp_path / "later.json"
     write_system_config(systems.load(str(machine_file)), later)

@@ -60,9 +60,9 @@ def test_every_job_of_a_small_log_starts_at_the_same_second(small, machine_file,
         (log, machine_file, None, [how for how, _ in cases]),
         (no_time, machine_file, None, [{"name": "fifo"}, {"name": "fifo", "again": True}]),
     ]
-    found, (late, same) = accasim_starts(tasks, tmp_path / "out")
-    for (how, here), starts in zip(cases, found, strict=True):
-        assert starts == our_starts(log, machine_file, *here), how
+    starts_by_case, (late, same) = accasim_starts(tasks, tmp_path / "out")
+    for (how, ours), starts in zip(cases, starts_by_case, strict=True):
+        assert starts == our_starts(log, machine_file, *ours), how
     # AccaSim starts the second job at the next event, with DispatchAgain at once, as cpsched does.
     assert late == {"1": 5, "2": 90, "3": 100}
     assert same == {"1": 5, "2": 5, "3": 90}
@@ -90,8 +90,8 @@ def test_every_job_of_real_logs_starts_at_the_same_second(shared, tmp_path):
         (shared / "traces" / "eurora-2014.ext.csv.gz", "eurora", 600, eurora),
         (shared / "traces" / "HPC2N-2002-2.2-cln.swf.gz", machine, 800, hpc2n),
     ]
-    found = accasim_starts(tasks, tmp_path / "out")
-    for (log, system, first, dispatchers), by_dispatcher in zip(tasks, found, strict=True):
+    starts_by_log = accasim_starts(tasks, tmp_path / "out")
+    for (log, system, first, dispatchers), by_dispatcher in zip(tasks, starts_by_log, strict=True):
         for how, starts in zip(dispatchers, by_dispatcher, strict=True):
             assert starts == our_starts(log, system, how["name"], first=first), how
 
@@ -133,9 +133,11 @@ def test_accasims_own_rules_agree_with_ours_on_the_golden_input(shared, tmp_path
         '{"groups": {"node": {"core": 2}}, "resources": {"node": 120},'
         ' "equivalence": {"processor": {"core": 1}}, "start_time": 0}'
     )
-    found = json.loads(in_process(_THEIRS, log, machine, tmp_path, *RULES).splitlines()[-1])
+    starts_by_rule = json.loads(
+        in_process(_THEIRS, log, machine, tmp_path, *RULES).splitlines()[-1]
+    )
     for theirs, (golden, name) in RULES.items():
-        starts = found[theirs]
+        starts = starts_by_rule[theirs]
         assert starts == our_starts(log, machine, name)
         with gzip.open(shared / "golden" / f"hpc2n_cap_5000_{golden}.csv.gz", "rt") as file:
             assert starts == {row["job_id"]: int(row["start"]) for row in csv.DictReader(file)}
@@ -247,7 +249,7 @@ def test_decisions_are_the_same_whatever_happens_later(tmp_path):
     def known(starts):
         return {job: start for job, start in starts.items() if start <= until}
 
-    found = [starts for (starts,) in accasim_starts(tasks, tmp_path / "out")]
-    for first, second in (found[:2], found[2:]):
+    start_times = [starts for (starts,) in accasim_starts(tasks, tmp_path / "out")]
+    for first, second in (start_times[:2], start_times[2:]):
         assert known(first) == known(second)
         assert first != second

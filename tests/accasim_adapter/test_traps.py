@@ -34,14 +34,14 @@ def test_accasim_can_be_imported_and_nothing_else_is_patched():
 def test_without_the_adapter_the_import_is_what_it_was():
     """Also after the adapter was used: no mended bytecode is left behind."""
     in_process("import accasim_adapter, accasim.utils.misc")
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", "import accasim.utils.misc"],
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode
-    assert "cannot import name 'Mapping' from 'collections'" in done.stderr
+    assert process.returncode
+    assert "cannot import name 'Mapping' from 'collections'" in process.stderr
 
 
 def test_its_box_plots_work_on_the_newest_matplotlib(tmp_path):
@@ -86,7 +86,7 @@ class Job:
         return True
 
 
-class World:
+class AccasimStub:
     """A dispatcher on two nodes of two cores, and AccaSim's manager."""
 
     def __init__(self, dispatcher="fifo", **options):
@@ -120,10 +120,10 @@ class World:
 
 def test_a_start_that_accasim_refuses_waits_again():
     """It is asked about anew, with one more attempt, and its nodes are free again."""
-    world, job = World(), Job("a", 4)
-    assert world.ask(0, job)[0][2]
-    assert world.ask(1, job)[0][0] == 1
-    state = world.machine
+    accasim, job = AccasimStub(), Job("a", 4)
+    assert accasim.ask(0, job)[0][2]
+    assert accasim.ask(1, job)[0][0] == 1
+    state = accasim.machine
     assert state.store.columns[: state.store.size, columns.ATTEMPTS].tolist() == [1]
     assert state.num_waiting == 0
 
@@ -134,21 +134,21 @@ def test_an_end_is_noticed_and_a_queue_in_another_order_is_followed():
 
     Answers have a node name for each unit; who waits on has no second and no nodes.
     """
-    world, a, b, c = World(), Job("a", 3), Job("b", 3), Job("c", 3)
-    answers = world.begin(0, world.ask(0, a, b, c))
+    accasim, a, b, c = AccasimStub(), Job("a", 3), Job("b", 3), Job("c", 3)
+    answers = accasim.begin(0, accasim.ask(0, a, b, c))
     waits = [(None, "b", []), (None, "c", [])]
     assert answers == [(0, "a", ["node_1", "node_1", "node_2"]), *waits]
-    world.manager.remove_event("a")
+    accasim.manager.remove_event("a")
     a.end_time = 5
-    assert world.ask(5, c) == [(5, "c", ["node_1", "node_1", "node_2"])]
+    assert accasim.ask(5, c) == [(5, "c", ["node_1", "node_1", "node_2"])]
 
 
 def test_a_job_that_runs_elsewhere_than_decided_is_followed():
     """Additional data may change the nodes of a decision."""
-    world, a, b = World(), Job("a", 1), Job("b", 2)
-    assert world.ask(0, a) == [(0, "a", ["node_1"])]
-    world.begin(0, [(0, "a", ["node_2"])])
-    assert world.ask(1, b) == [(1, "b", ["node_1", "node_1"])]
+    accasim, a, b = AccasimStub(), Job("a", 1), Job("b", 2)
+    assert accasim.ask(0, a) == [(0, "a", ["node_1"])]
+    accasim.begin(0, [(0, "a", ["node_2"])])
+    assert accasim.ask(1, b) == [(1, "b", ["node_1", "node_1"])]
 
 
 @pytest.mark.parametrize("others", [False, True])
@@ -158,14 +158,14 @@ def test_a_job_taken_off_its_nodes_and_queued_again_waits(others):
 
     It is no new job and keeps its place: dispatchers see the queue in the order of submits.
     """
-    world, a, b, c = World(), Job("a", 4), Job("b", 4), Job("c", 4)
-    world.begin(0, world.ask(0, a, *([b] if others else [])))
-    world.manager.remove_event("a")
+    accasim, a, b, c = AccasimStub(), Job("a", 4), Job("b", 4), Job("c", 4)
+    accasim.begin(0, accasim.ask(0, a, *([b] if others else [])))
+    accasim.manager.remove_event("a")
     a.start_time = 0
-    answers = world.ask(3, *([b, a, c] if others else [a]))
-    found = [(job_id, time) for time, job_id, _ in answers]
-    assert found == [("a", 3), *([("b", None), ("c", None)] if others else [])]
-    state = world.machine
+    answers = accasim.ask(3, *([b, a, c] if others else [a]))
+    start_times = [(job_id, time) for time, job_id, _ in answers]
+    assert start_times == [("a", 3), *([("b", None), ("c", None)] if others else [])]
+    state = accasim.machine
     assert (state.store.size, state.num_waiting, state.num_running) == (
         (3, 2, 1) if others else (1, 0, 1)
     )
@@ -173,21 +173,21 @@ def test_a_job_taken_off_its_nodes_and_queued_again_waits(others):
 
 def test_nodes_that_are_off_get_nothing():
     """And what they hold comes back when they are on."""
-    world, a, b = World(), Job("a", 2), Job("b", 2)
-    status = world.manager._resources._resources_status
+    accasim, a, b = AccasimStub(), Job("a", 2), Job("b", 2)
+    status = accasim.manager._resources._resources_status
     status["node_1"] = 0
-    answers = world.begin(0, world.ask(0, a, b))
+    answers = accasim.begin(0, accasim.ask(0, a, b))
     assert answers == [(0, "a", ["node_2", "node_2"]), (None, "b", [])]
     status["node_1"] = 1
-    assert world.ask(1, b) == [(1, "b", ["node_1", "node_1"])]
+    assert accasim.ask(1, b) == [(1, "b", ["node_1", "node_1"])]
 
 
 def test_a_job_of_somebody_else_is_an_error():
     """Two dispatchers cannot share one simulation."""
-    world = World()
-    world.manager.allocate_event(Job("b"), ["node_1"])
+    accasim = AccasimStub()
+    accasim.manager.allocate_event(Job("b"), ["node_1"])
     with pytest.raises(DispatchError, match="job b runs, but was not started by fifo"):
-        world.ask(0, Job("a"))
+        accasim.ask(0, Job("a"))
 
 
 def test_what_can_never_run_is_rejected_with_a_reason(caplog):
@@ -195,7 +195,7 @@ def test_what_can_never_run_is_rejected_with_a_reason(caplog):
     gpu = Job("gpu", requested_resources={"core": 1, "gpu": 1})
     jobs = {job.id: job for job in (Job("wide", 5), Job("none", 0), gpu, Job("good"))}
     with caplog.at_level(logging.WARNING, "accasim"):
-        answers, rejected = World().made.scheduling_method(0, list(jobs.values()), jobs)
+        answers, rejected = AccasimStub().made.scheduling_method(0, list(jobs.values()), jobs)
     assert rejected == ["wide", "none", "gpu"]
     assert [job_id for _, job_id, _ in answers] == ["good"]
     assert "wide can never run here: needs 5 tasks" in caplog.text
@@ -206,10 +206,10 @@ def test_a_job_without_a_requested_time_needs_a_default():
     """AccaSim keeps the -1 of a log."""
     job = Job("a", requested=-1)
     with pytest.raises(ConfigError, match="job a has no requested time .* default_time"):
-        World().ask(0, job)
-    world = World(default_time=60)
-    world.ask(0, job)
-    assert world.machine.store.columns[0, 2] == 60
+        AccasimStub().ask(0, job)
+    accasim = AccasimStub(default_time=60)
+    accasim.ask(0, job)
+    assert accasim.machine.store.columns[0, 2] == 60
 
 
 class Lazy(Dispatcher):
@@ -231,21 +231,21 @@ class Lazy(Dispatcher):
 
 def test_jobs_that_wait_for_ever_are_an_error_and_no_endless_loop():
     """AccaSim would go on second by second; while others are to come it is no error."""
-    world, a = World(Lazy()), Job("a")
-    assert world.ask(0, a, later=[Job("b")]) == [(None, "a", [])]
-    del world.jobs["b"]
+    accasim, a = AccasimStub(Lazy()), Job("a")
+    assert accasim.ask(0, a, later=[Job("b")]) == [(None, "a", [])]
+    del accasim.jobs["b"]
     with pytest.raises(DispatchError, match="lazy deadlocked: 1 job waiting"):
-        world.ask(1, a)
+        accasim.ask(1, a)
 
 
 @pytest.mark.parametrize("again_at", [None, 50])
 def test_a_dispatcher_is_asked_only_where_something_happened(again_at):
     """AccaSim has seconds at which nothing does; it wakes up at one that a postponed job names."""
-    world, a = World(Lazy(again_at)), Job("a")
-    assert world.ask(0, a, later=[Job("b")]) == [(again_at, "a", [])]
+    accasim, a = AccasimStub(Lazy(again_at)), Job("a")
+    assert accasim.ask(0, a, later=[Job("b")]) == [(again_at, "a", [])]
     for now in (1, 20, 50):
-        world.ask(now, a)
-    assert world.made.cluster.dispatcher.asked == (1 if again_at is None else 2)
+        accasim.ask(now, a)
+    assert accasim.made.cluster.dispatcher.asked == (1 if again_at is None else 2)
 
 
 # --- options -------------------------------------------------------------------------------------
@@ -253,11 +253,11 @@ def test_a_dispatcher_is_asked_only_where_something_happened(again_at):
 
 def test_options_are_the_dispatchers_own():
     """In the specification; the id is fit for a folder's name."""
-    made = World("easy:backfill=sjf,allocator=best-fit").made
+    made = AccasimStub("easy:backfill=sjf,allocator=best-fit").made
     assert len(made.cluster.dispatcher.queues) == 2
     assert made.get_id() == "cpsched-easy_allocator=best-fit_backfill=sjf"
     with pytest.raises(ConfigError, match="easy has no option '[a-z]+'.* Options"):
-        World("easy:depth=3")
+        AccasimStub("easy:depth=3")
 
 
 @pytest.mark.parametrize(
@@ -285,20 +285,20 @@ def test_what_is_wrong_is_said_before_accasim_makes_its_simulator(options, messa
 def test_a_dispatcher_is_a_name_or_an_object(what):
     """Not a class, which AccaSim's Experiment takes."""
     with pytest.raises(TypeError, match="must be a name or a Dispatcher"):
-        World(what)
+        AccasimStub(what)
 
 
 def test_the_system_beside_must_be_the_same_machine():
     """Number of nodes, resource kinds, and what each node holds."""
     same = machine((2,), (2,))
-    assert World("greedy", system=same).made.cluster.system.node_names == ("node_1", "node_2")
+    assert AccasimStub("greedy", system=same).made.cluster.system.node_names == ("node_1", "node_2")
     for other, message in (
         (machine((2,)), "it has 1 nodes, AccaSim's system has 2"),
         (machine((2,), (3,)), r"node n1 has \[3\] of core, AccaSim's node_2 has \[2\]"),
         (machine((2, 1), (2, 1), resources=("core", "gpu")), "it has core, gpu, AccaSim's"),
     ):
         with pytest.raises(ConfigError, match=message):
-            World("greedy", system=other)
+            AccasimStub("greedy", system=other)
 
 
 def test_without_accasim_the_error_says_how_to_get_it():

@@ -21,17 +21,17 @@ class Scheduler:
 
     def __init__(self):
         self.free, self.queue, self.held = [], [], {}
-        self.now, self.said, self.begun = 0.0, [], False
+        self.now, self.events, self.begun = 0.0, [], False
 
     def say(self, kind, **data):
-        self.said.append({"timestamp": self.now, "type": kind, "data": data})
+        self.events.append({"timestamp": self.now, "type": kind, "data": data})
 
     def answer(self, message):
-        self.now, self.said = message["now"], []
+        self.now, self.events = message["now"], []
         for event in message["events"]:
             getattr(self, event["type"].lower())(event.get("data"))
         self.schedule()
-        return {"now": self.now, "events": self.said}
+        return {"now": self.now, "events": self.events}
 
     def simulation_begins(self, data):
         self.free = [host["id"] for host in data["compute_resources"]]
@@ -70,7 +70,7 @@ class Scheduler:
             self.start(job, self.free[:wanted])
 
     def start(self, job, hosts):
-        self.queue = [one for one in self.queue if one[0] != job]
+        self.queue = [entry for entry in self.queue if entry[0] != job]
         self.held[job] = hosts
         self.free = [host for host in self.free if host not in hosts]
         self.say("EXECUTE_JOB", job_id=job, alloc=" ".join(map(str, hosts)))
@@ -136,7 +136,7 @@ def breaking(**what):
     class Breaking(Scheduler):
         def schedule(self):
             if self.queue:
-                self.said += [{"timestamp": self.now, **what}]
+                self.events += [{"timestamp": self.now, **what}]
 
     return Breaking
 

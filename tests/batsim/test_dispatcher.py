@@ -52,9 +52,9 @@ def test_a_job_takes_whole_nodes(asked):
 def test_the_scheduler_is_called_when_it_asks_for_it(asked):
     """At the end of the second, as seconds are whole here."""
     log = jobs([(3, 10, 20, 4), (50, 10, 20, 16), (50, 10, 20, 1)])
-    found = starts(log, machine(), asked("hourly"))
-    assert found[0] == 103
-    assert found[1] > 149
+    start_times = starts(log, machine(), asked("hourly"))
+    assert start_times[0] == 103
+    assert start_times[1] > 149
 
 
 def test_an_answer_that_takes_time_counts_from_then_on(asked):
@@ -80,9 +80,9 @@ def test_killed_jobs_end_and_the_scheduler_is_told(asked, tmp_path):
     events = [
         event for line in record.read_text().splitlines() for event in json.loads(line)["events"]
     ]
-    told = [event for event in events if event["type"] == "JOB_KILLED"]
+    kills = [event for event in events if event["type"] == "JOB_KILLED"]
     progress = {"cpsched!0": {"profile": "walltime_2000", "progress": 0.25}}
-    assert told[0]["data"] == {"job_ids": ["cpsched!0"], "job_progress": progress}
+    assert kills[0]["data"] == {"job_ids": ["cpsched!0"], "job_progress": progress}
 
 
 def test_a_job_whose_node_fails_is_another_one_then(asked, tmp_path):
@@ -108,9 +108,9 @@ def test_a_job_cancelled_by_its_user_ends_where_it_would_start(asked, tmp_path):
     """Batsim has no message for it; the host is free at once."""
     rows = [(0, 100, 200, 16), (1, 50, 60, 16), (2, 50, 60, 16)]
     log = jobs(rows, cancel=[MISSING, 50, MISSING])
-    found = starts(log, machine(), asked("fcfs"))
-    assert found[0] == 0
-    assert found[2] == 100
+    start_times = starts(log, machine(), asked("fcfs"))
+    assert start_times[0] == 0
+    assert start_times[2] == 100
 
 
 # --- what it is told -----------------------------------------------------------------------------
@@ -121,7 +121,7 @@ def test_no_message_knows_what_is_not_known_yet(asked, tmp_path):
     rows = drawn(80)
     system, record = machine(), tmp_path / "record"
 
-    def told(rows, until):
+    def messages_until(rows, until):
         record.unlink(missing_ok=True)
         starts(jobs(rows), system, asked("filler", record=record))
         lines = record.read_text().splitlines()
@@ -137,9 +137,9 @@ def test_no_message_knows_what_is_not_known_yet(asked, tmp_path):
         for (submit, runtime, requested, units), other in zip(rows, unfinished, strict=True)
         if submit < moment
     ]
-    messages = told(rows, moment)
+    messages = messages_until(rows, moment)
     assert len(messages) > 50
-    assert told([*others, (moment + 1, 1, 1, 1)], moment) == messages
+    assert messages_until([*others, (moment + 1, 1, 1, 1)], moment) == messages
 
 
 # --- what goes wrong -----------------------------------------------------------------------------

@@ -31,7 +31,7 @@ def apart(count=100, **columns):
     requested = rng.integers(10_000, 400_000, count)
     runtime = (requested * rng.uniform(0.01, 1.1, count)).astype(int)
     units = np.minimum(2 ** rng.integers(0, 4, count) + rng.integers(0, 3, count), 16)
-    values = zip(*(one.tolist() for one in (submit, runtime, requested, units)), strict=True)
+    values = zip(*(column.tolist() for column in (submit, runtime, requested, units)), strict=True)
     return jobs(list(values), **columns)
 
 
@@ -52,5 +52,5 @@ def test_jobs_on_neighbouring_hosts_start_as_under_ours(theirs, ours):
 @pytest.mark.parametrize("theirs", ["fillerSched", "fillerSchedWithEvents", "easyBackfill"])
 def test_the_others_start_every_job(theirs):
     """In an order of their own."""
-    found = starts(apart(), machine(), f"batsim:command={PROGRAM} {theirs}")
-    assert min(found) >= 0
+    start_times = starts(apart(), machine(), f"batsim:command={PROGRAM} {theirs}")
+    assert min(start_times) >= 0

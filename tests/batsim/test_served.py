@@ -11,7 +11,7 @@ from cpsched.batsim.messages import Event, Message
 from cpsched.batsim.served import Served
 
 
-def said(served, now, *events):
+def replies(served, now, *events):
     """Return what is said to events of a second: type and data."""
     message = Message(now, [Event(now, kind, data) for kind, data in events])
     return [(event.type, dict(event.data)) for event in served.answer(message)]
@@ -20,7 +20,7 @@ def said(served, now, *events):
 def begun(dispatcher="fifo", hosts=4, **options):
     served = Served(dispatcher, **options)
     numbers = [{"id": 2 * number, "name": "h"} for number in range(hosts)]
-    assert said(served, 0.0, ("SIMULATION_BEGINS", {"compute_resources": numbers})) == []
+    assert replies(served, 0.0, ("SIMULATION_BEGINS", {"compute_resources": numbers})) == []
     return served
 
 
@@ -43,38 +43,38 @@ def start(number, alloc):
 def test_a_whole_simulation_in_messages():
     """Hosts have the numbers of Batsim, here 0, 2, 4 and 6; a second may have several messages."""
     served = begun()
-    assert said(served, 10.25, job(1, 3), job(2, 2), job(3, 9)) == [
+    assert replies(served, 10.25, job(1, 3), job(2, 2), job(3, 9)) == [
         ("REJECT_JOB", {"job_id": "w0!3"}),
         start(1, "0 2 4"),
     ]
-    assert said(served, 10.75, job(4, 1)) == []
-    assert said(served, 20.5, ended(1)) == [start(2, "0 2"), start(4, "4")]
-    assert said(served, 80.5, ended(2, "COMPLETED_WALLTIME_REACHED"), ended(4)) == []
-    assert said(served, 81, ("SIMULATION_ENDS", {})) == []
+    assert replies(served, 10.75, job(4, 1)) == []
+    assert replies(served, 20.5, ended(1)) == [start(2, "0 2"), start(4, "4")]
+    assert replies(served, 80.5, ended(2, "COMPLETED_WALLTIME_REACHED"), ended(4)) == []
+    assert replies(served, 81, ("SIMULATION_ENDS", {})) == []
     assert served.ended
 
 
 def test_hosts_that_are_away_are_not_used():
     served = begun()
     away = {"type": "event_machine_unavailable", "resources": "2"}
-    assert said(served, 1, ("NOTIFY", away), job(1, 2)) == [start(1, "0 4")]
-    assert said(served, 2, job(2, 2)) == []
+    assert replies(served, 1, ("NOTIFY", away), job(1, 2)) == [start(1, "0 4")]
+    assert replies(served, 2, job(2, 2)) == []
     back = {"type": "event_machine_available", "resources": "2"}
-    assert said(served, 3, ("NOTIFY", back)) == [start(2, "2 6")]
-    assert said(served, 4, ("NOTIFY", {"type": "no_more_static_job_to_submit"})) == []
+    assert replies(served, 3, ("NOTIFY", back)) == [start(2, "2 6")]
+    assert replies(served, 4, ("NOTIFY", {"type": "no_more_static_job_to_submit"})) == []
 
 
 def test_a_dispatcher_is_called_when_it_wants_to_be():
     """Batsim calls it at the next point of its grid of 30 seconds."""
     served = begun("wla")
-    assert said(served, 7, job(1, 1)) == [("CALL_ME_LATER", {"timestamp": 30})]
-    assert said(served, 30, ("REQUESTED_CALL", {})) == [start(1, "0")]
+    assert replies(served, 7, job(1, 1)) == [("CALL_ME_LATER", {"timestamp": 30})]
+    assert replies(served, 30, ("REQUESTED_CALL", {})) == [start(1, "0")]
 
 
 def test_jobs_without_a_walltime_take_the_default():
-    assert said(begun(default_time=60), 1, job(1, 1, -1)) == [start(1, "0")]
+    assert replies(begun(default_time=60), 1, job(1, 1, -1)) == [start(1, "0")]
     with pytest.raises(cpsched.ConfigError, match="'w0!1' has no walltime. Give --default-time."):
-        said(begun(), 1, job(1, 1, -1))
+        replies(begun(), 1, job(1, 1, -1))
 
 
 @pytest.mark.parametrize(
@@ -97,12 +97,12 @@ def test_jobs_without_a_walltime_take_the_default():
 )
 def test_what_cannot_be_respected_is_refused(event, problem):
     with pytest.raises(cpsched.DispatchError, match=problem):
-        said(begun(), 1, event)
+        replies(begun(), 1, event)
 
 
 def test_nothing_comes_before_the_beginning():
     with pytest.raises(cpsched.DispatchError, match="before SIMULATION_BEGINS"):
-        said(Served("fifo"), 1, job(1, 1))
+        replies(Served("fifo"), 1, job(1, 1))
 
 
 def test_a_socket_that_is_none_is_named(cpsched):

@@ -12,11 +12,11 @@ from cpsched.errors import DispatchError
 def heard(kind, **event):
     """Return what a scheduler says, in version 4."""
     message = {"now": 5, "events": [{"timestamp": 5, "event_type": kind, "event": event}]}
-    (found,) = version5.read5(json.dumps(message).encode() + b"\0", "it", 5).events
-    return found.type, dict(found.data)
+    (parsed,) = version5.read5(json.dumps(message).encode() + b"\0", "it", 5).events
+    return parsed.type, dict(parsed.data)
 
 
-def told(kind, **data):
+def sent(kind, **data):
     """Return what a scheduler is told: type and event."""
     text = version5.written(5, [Event(5, kind, data)])
     assert text.endswith("}\0")
@@ -53,7 +53,7 @@ def test_one_that_does_not_is_refused(answer, problem):
 def test_a_job_is_told_without_its_runtime():
     job = {"id": "w!3", "subtime": 4, "res": 2, "walltime": 60, "profile": "walltime_60"}
     profile = {"type": "delay", "delay": 60}
-    kind, event = told("JOB_SUBMITTED", job_id="w!3", job=job, profile=profile)
+    kind, event = sent("JOB_SUBMITTED", job_id="w!3", job=job, profile=profile)
     assert kind == "JobSubmittedEvent"
     assert event["job"] == {
         "resource_request": 2,
@@ -65,14 +65,14 @@ def test_a_job_is_told_without_its_runtime():
 
 
 def test_ends_and_calls_are_told():
-    ended = told("JOB_COMPLETED", job_id="w!3", job_state="COMPLETED_KILLED", return_code=1)
+    ended = sent("JOB_COMPLETED", job_id="w!3", job_state="COMPLETED_KILLED", return_code=1)
     assert ended[1] == {"job_id": "w!3", "state": "COMPLETED_KILLED", "return_code": 1}
-    killed = told("JOB_KILLED", job_ids=["w!3"], job_progress={"w!3": {"progress": 0.5}})
+    killed = sent("JOB_KILLED", job_ids=["w!3"], job_progress={"w!3": {"progress": 0.5}})
     assert killed[0] == "JobsKilledEvent"
-    assert [one["job_id"] for one in killed[1]["progresses"]] == ["w!3"]
-    assert told("REQUESTED_CALL", call="7")[1]["call_me_later_id"] == "7"
+    assert [progress["job_id"] for progress in killed[1]["progresses"]] == ["w!3"]
+    assert sent("REQUESTED_CALL", call="7")[1]["call_me_later_id"] == "7"
     with pytest.raises(DispatchError, match="cannot be said in protocol=5"):
-        told("NOTIFY", type="event_machine_unavailable", resources="3")
+        sent("NOTIFY", type="event_machine_unavailable", resources="3")
 
 
 def test_what_batsim_says_is_understood():

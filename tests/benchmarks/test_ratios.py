@@ -51,20 +51,23 @@ def campaign(folder, figures, predictor_of_base="W"):
     ):
         run = folder / "runs" / str(number)
         run.mkdir(parents=True)
-        found = {
+        metrics = {
             "bounded_slowdown": {"all": {"mean": slowdown, "p99": 2 * slowdown}},
             "wait_s": {"all": {"mean": tail / 10, "p99.9": tail, "max": 2 * tail, "jobs": 7}},
             "response_by_area_s": 10 * slowdown,
             "turnaround_s": {"all": {"mean": tail / 10 + 100}},
             "utilization": {"core": 0.5 + tail / 1000, "gpu": 0.1},
         }
-        (run / "metrics.json").write_text(json.dumps(found))
+        (run / "metrics.json").write_text(json.dumps(metrics))
         (run / "timing.json").write_text(json.dumps({"loop_cpu_s": 0.5}))
         (run / "run.json").touch()
         places.append({"folder": run.name, "workload": log, "dispatcher": dispatcher,
                        "predictor": predictor, "seed": seed})  # fmt: skip
-    about = {"runs": places, "baseline": {"dispatcher": "EASY", "predictor": predictor_of_base}}
-    (folder / "study.json").write_text(json.dumps(about))
+    description = {
+        "runs": places,
+        "baseline": {"dispatcher": "EASY", "predictor": predictor_of_base},
+    }
+    (folder / "study.json").write_text(json.dumps(description))
     return folder
 
 
@@ -101,8 +104,8 @@ def test_settings_are_compared_with_the_baseline_of_the_same_setting(printed, tm
     })  # fmt: skip
     for run, share in ((3, 0.1), (5, 0.3)):
         file = tmp_path / "runs" / str(run) / "metrics.json"
-        found = json.loads(file.read_text()) | {"restarts": {"lost_share": share}}
-        file.write_text(json.dumps(found))
+        metrics = json.loads(file.read_text()) | {"restarts": {"lost_share": share}}
+        file.write_text(json.dumps(metrics))
     lines = printed(tmp_path, "--settings")
     same = "1.000, 1.00, 1.00, 1.00"
     assert ["new", "W", "half, 30 s", "0.500, 0.50, 0.50, 0.50", "-", "-", "0.0 %"] in lines

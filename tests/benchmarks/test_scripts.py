@@ -47,9 +47,9 @@ def log(tmp_path):
 
 def test_the_loop_is_timed_at_each_size(log):
     """Sizes beyond the log's become the log's, and every run of each size counts."""
-    done = script("loop.py", log, "hpc2n", "fifo", "2", "2", "0", "99")
-    assert done.returncode == 0, done.stderr
-    rows = json.loads(done.stdout)
+    process = script("loop.py", log, "hpc2n", "fifo", "2", "2", "0", "99")
+    assert process.returncode == 0, process.stderr
+    rows = json.loads(process.stdout)
     assert [(row["jobs"], len(row["runs"])) for row in rows] == [(2, 2), (3, 2)]
     # Three jobs of two cores on 240 never wait.
     assert [row["queue"] for row in rows] == [0, 0]
@@ -98,8 +98,8 @@ def test_a_farm_is_generated_for_its_system(tmp_path):
     """All its jobs fit, and make the load that is asked for; equal options give equal files."""
     logs = [tmp_path / name for name in ("one.parquet", "other.parquet")]
     for log in logs:
-        done = script("farm_log.py", "--jobs", "20000", "--load", "0.5", "--out", log)
-        assert done.returncode == 0, done.stderr
+        process = script("farm_log.py", "--jobs", "20000", "--load", "0.5", "--out", log)
+        assert process.returncode == 0, process.stderr
     assert logs[0].read_bytes() == logs[1].read_bytes()
     jobs, system = read_log(logs[0]), load_system(BENCHMARKS / "systems" / "farm-312.toml")
     assert len(jobs) == 20_000
@@ -115,9 +115,9 @@ def test_forecasts_of_a_log():
     """A row for each forecaster."""
     logs = BENCHMARKS.parent.parent / "shared" / "traces"
     asked = ("--only", "kth-sp2", "--jobs", "600", "--forecasts", "60", "--scenarios", "2")
-    done = script("forecasts.py", logs, *asked)
-    assert done.returncode == 0, done.stderr
-    head, *rows = csv.reader(done.stdout.splitlines())
+    process = script("forecasts.py", logs, *asked)
+    assert process.returncode == 0, process.stderr
+    head, *rows = csv.reader(process.stdout.splitlines())
     assert {len(head)} == {len(row) for row in rows}
     assert [row[3] for row in rows][:2] == ["cpsched forecast", "recent waits"]
 
@@ -126,8 +126,8 @@ def test_forecasts_of_a_log():
 def test_environments_for_learning_are_measured(tmp_path):
     table = tmp_path / "speed.csv"
     few = ("--seconds", "0.01", "--runs", "1", "--envs", "2", "--length", "20", "--csv", str(table))
-    done = script("gym_speed.py", *few)
-    assert done.returncode == 0, done.stderr
+    process = script("gym_speed.py", *few)
+    assert process.returncode == 0, process.stderr
     head, *rows = csv.reader(table.read_text().splitlines())
     assert head == ["decides", "single", "2 at once"]
     assert all(int(value) > 0 for row in rows for value in row[1:])

@@ -150,12 +150,16 @@ class ConsidersAll(Fifo):
 
 class ReservesThePast(Easy):
     def reservations(self, view, decision):
-        return [one._replace(start=-1) for one in super().reservations(view, decision)]
+        return [
+            reservation._replace(start=-1) for reservation in super().reservations(view, decision)
+        ]
 
 
 class ReservesElsewhere(Easy):
     def reservations(self, view, decision):
-        return [one._replace(nodes=[99]) for one in super().reservations(view, decision)]
+        return [
+            reservation._replace(nodes=[99]) for reservation in super().reservations(view, decision)
+        ]
 
 
 class GivesWords(Fifo):

@@ -88,8 +88,8 @@ def remembered(self, jobs, outcome, now):
 def by_name(self, jobs):
     """Remember across runs which name a number had."""
     known = zip(jobs.column(c.USER).tolist(), jobs.strings("user"), strict=True)
-    kept = vars(self).setdefault("names", {})
-    names = [kept.setdefault(code, name or "") for code, name in known]
+    remembered = vars(self).setdefault("names", {})
+    names = [remembered.setdefault(code, name or "") for code, name in known]
     return [int(name[4:] or 0) for name in names]
 
 
@@ -125,14 +125,14 @@ class KeepsTheQueue(Bad):
 
 
 class HoardsInItsClass(Bad):
-    kept: ClassVar[list] = []
-    observe = hoards(kept.append)
+    users: ClassVar[list] = []
+    observe = hoards(users.append)
 
 
 class HoardsInAClosure(Bad):
     def reset(self, system, seed):
-        kept = []
-        self.keep = lambda user: kept.append(user)
+        users = []
+        self.keep = lambda user: users.append(user)
 
     def observe(self, jobs, outcome, now):
         self.keep(jobs.strings("user")[0])

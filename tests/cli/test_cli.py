@@ -110,8 +110,8 @@ def test_one_allocator_for_all_or_a_line_that_they_differ(files, cpsched):
 
 def _only(folder):
     """Return the one run of a study."""
-    (found,) = (folder / "runs").iterdir()
-    return found
+    (run_folder,) = (folder / "runs").iterdir()
+    return run_folder
 
 
 def test_out_is_a_study_of_one_run_too(files, cpsched):
@@ -126,10 +126,10 @@ def test_out_is_a_study_of_one_run_too(files, cpsched):
     }
     # The hand-worked FIFO of tests/dispatch: B waits for A, C behind it; 5 can never run.
     assert starts == {"1": 0, "2": 4, "3": 4, "5": None}
-    about = json.loads((run / "run.json").read_text())
-    assert about["dispatcher"] == "fifo"
-    assert about["counts"]["set_aside"] == {"never ran": 1}
-    assert about["arguments"]["source"]["path"] == str(files / "log.swf")
+    description = json.loads((run / "run.json").read_text())
+    assert description["dispatcher"] == "fifo"
+    assert description["counts"]["set_aside"] == {"never ran": 1}
+    assert description["arguments"]["source"]["path"] == str(files / "log.swf")
     assert (files / "out" / "study.json").is_file()
 
 
@@ -142,11 +142,11 @@ def test_who_may_change_size_is_kept_with_the_run(files, cpsched):
         for run in files.glob("out/runs/*/run.json")
     }
     assert set(by_setting) == {"none", "least=0.5,most=2,kind=moldable"}
-    kept = pq.read_table(by_setting["least=0.5,most=2,kind=moldable"] / "workload.parquet")
+    table = pq.read_table(by_setting["least=0.5,most=2,kind=moldable"] / "workload.parquet")
     # The last job is larger than the machine, and rejected.
-    assert kept["job_type"].to_pylist() == 4 * ["moldable"]
-    assert kept["units_min"].to_pylist()[:3] == [2, 1, 1]
-    assert kept["units_max"].to_pylist()[:3] == [4, 4, 2]
+    assert table["job_type"].to_pylist() == 4 * ["moldable"]
+    assert table["units_min"].to_pylist()[:3] == [2, 1, 1]
+    assert table["units_max"].to_pylist()[:3] == [4, 4, 2]
     assert cpsched("verify", "out")[0] == 0
     code, _, err = cpsched(*SIMULATE, "--malleable", "kind=soft")
     assert (code, err.count("\n")) == (2, 1)
@@ -216,8 +216,8 @@ _NAMES = (
 def test_verify_names_each_file_that_is_damaged(files, cpsched, name, damage):
     """Not a schedule that contradicts its inputs, and no other file."""
     cpsched(*SIMULATE, "-d", "fifo", "-d", "easy", "--out", "run")
-    one, _ = sorted((files / "run" / "runs").iterdir())
-    damage(one / name)
+    first_run, _ = sorted((files / "run" / "runs").iterdir())
+    damage(first_run / name)
     code, out, err = cpsched("verify", "run")
     assert code == 1
     assert err == (f"error: files of 1 run are missing or were modified: {name}\n")
@@ -368,11 +368,13 @@ def test_help_has_panels_and_cuts_no_word_off(cpsched, monkeypatch, command):
 )
 def test_rare_options_are_shown_on_demand(cpsched, command, rare):
     """Without them the help says how to see them."""
-    for flag, there in (("--help", False), ("--help-all", True)):
+    for flag, listed in (("--help", False), ("--help-all", True)):
         code, out, _ = cpsched(*command, flag)
         assert code == 0
-        assert all((one in out) == there for one in rare)
-        assert out.rstrip().endswith("--help-all lists rare options and commands as well.") != there
+        assert all((option in out) == listed for option in rare)
+        assert (
+            out.rstrip().endswith("--help-all lists rare options and commands as well.") != listed
+        )
     if "compare" in command:
         assert "--skip-bad-lines" in out
         text = " ".join(out.replace("│", " ").split())
@@ -555,8 +557,8 @@ def test_simulate_imports_nothing_it_does_not_need(files):
         "names = ('pandas', 'sklearn', 'ortools', 'matplotlib', 'bokeh', 'jinja2')\n"
         "print([name for name in names if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout.splitlines()[-1] == "[]", done.stderr
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert process.stdout.splitlines()[-1] == "[]", process.stderr
 
 
 def test_help_needs_none_of_the_heavy_libraries():
@@ -567,8 +569,10 @@ def test_help_needs_none_of_the_heavy_libraries():
         "except SystemExit: pass\n"
         "print([name for name in ('numpy', 'pandas', 'pyarrow') if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert process.stdout.splitlines()[-1] == "[]"
 
 
 def test_a_killed_simulation_goes_on_from_its_checkpoint(files):
@@ -595,8 +599,8 @@ def test_a_killed_simulation_goes_on_from_its_checkpoint(files):
         "from cpsched.cli.main import main\n"
         f"main({command!r})\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
-    assert done.returncode == -9
+    process = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
+    assert process.returncode == -9
     assert (files / "state").exists()
     for rest in (command, [*SIMULATE, "-d", "easy", "--out", "whole"]):
         with pytest.raises(SystemExit) as stop:
@@ -610,8 +614,8 @@ def test_a_killed_simulation_goes_on_from_its_checkpoint(files):
         "metrics.json",
         "run.json",
     ):
-        one, other = (_only(files / folder) / name for folder in ("run", "whole"))
-        assert one.read_bytes() == other.read_bytes()
+        run_folder, whole_folder = (_only(files / folder) / name for folder in ("run", "whole"))
+        assert run_folder.read_bytes() == whole_folder.read_bytes()
 
 
 def test_a_command_line_leaves_nothing_to_the_next(monkeypatch):

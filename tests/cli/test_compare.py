@@ -36,11 +36,14 @@ def test_a_study_is_carried_out_and_tables_written(files, cpsched):
     code, out, err = cpsched("compare", "study.toml", "--out", "out")
     assert (code, err) == (0, "")
     assert out.startswith("2 runs: 2 simulated, 0 reused, 0 failed\n\nlog on four\n")
-    told, _, files_made = out.partition("\nTables: out/tables\n")
-    said = " ".join(told.split())
-    assert " against EASY: mean bounded slowdown " in said or "mean bounded slowdown -" in said
-    assert ", longest wait " in said
-    assert " One run each cannot tell a difference from chance. Use " in said
+    printed, _, files_made = out.partition("\nTables: out/tables\n")
+    sentences = " ".join(printed.split())
+    assert (
+        " against EASY: mean bounded slowdown " in sentences
+        or "mean bounded slowdown -" in sentences
+    )
+    assert ", longest wait " in sentences
+    assert " One run each cannot tell a difference from chance. Use " in sentences
     assert files_made == "Report: out/report.html\n"
     assert (files / "out" / "report.html").stat().st_size > 10_000
     results = (files / "out" / "tables" / "results.csv").read_bytes()

@@ -47,12 +47,16 @@ def test_explain_as_text(files, cpsched, at):
 
 def test_explain_as_json(files, cpsched):
     code, out, _ = cpsched(*EXPLAIN, "--job", "2", "--at", "4", "-p", "actual", "--json")
-    about = json.loads(out)
+    description = json.loads(out)
     assert code == 0
-    assert (about["state"], about["rank"], about["predictor"]) == ("waiting", 1, "actual")
-    assert about["waiting"]["reason"] == "no-room"
-    assert about["waiting"]["planned"] == 10
-    assert [job["job_id"] for job in about["waiting"]["waits_for"]] == ["3", "1"]
+    assert (description["state"], description["rank"], description["predictor"]) == (
+        "waiting",
+        1,
+        "actual",
+    )
+    assert description["waiting"]["reason"] == "no-room"
+    assert description["waiting"]["planned"] == 10
+    assert [job["job_id"] for job in description["waiting"]["waits_for"]] == ["3", "1"]
 
 
 @pytest.mark.parametrize(

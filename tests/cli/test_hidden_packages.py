@@ -21,9 +21,9 @@ def listed(folder):
 @pytest.mark.parametrize("name", ["arena", "report", "slurm_adapter"])
 def test_a_module_of_another_name_hides_nothing(tmp_path, name):
     (tmp_path / f"{name}.py").write_text("raise SystemExit('imported')\n")
-    done = listed(tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "gbm-log" in done.stdout
+    process = listed(tmp_path)
+    assert (process.returncode, process.stderr) == (0, "")
+    assert "gbm-log" in process.stdout
 
 
 @pytest.mark.parametrize("name", ["predictors", "accasim_adapter"])
@@ -33,10 +33,10 @@ def test_a_hidden_package_is_named_in_one_line(tmp_path, name, file):
     path = tmp_path / file.format(name=name)
     path.parent.mkdir(exist_ok=True)
     path.write_text("")
-    done = listed(tmp_path)
+    process = listed(tmp_path)
     if file.endswith(".txt"):
-        assert (done.returncode, done.stderr) == (0, "")
+        assert (process.returncode, process.stderr) == (0, "")
         return
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
-    assert f"the package {name} of cpsched cannot be imported: {path} hides it" in done.stderr
+    assert process.returncode == 2
+    assert process.stderr.count("\n") == 1
+    assert f"the package {name} of cpsched cannot be imported: {path} hides it" in process.stderr

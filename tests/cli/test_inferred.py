@@ -112,13 +112,17 @@ def test_another_dispatcher_that_agrees_with_recorded_waits_is_named(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "log.swf").write_text(first_come_first_served())
     code, out, _ = cpsched("compare", "log.swf", "--no-report", "--out", "first")
-    said = words_of(out)
+    output = words_of(out)
     assert code == 0
-    assert said.count("Agreement with recorded waits, easy: poor.") == 1
-    assert said.index("mean bounded slowdown") < said.index("Agreement with recorded waits, easy")
-    assert "fifo agrees with the recorded waits, easy does not. Use fifo as the baseline if" in said
-    assert "-d fifo --change" in said
-    assert "cpsched validate log.swf --system first/inputs/inferred-log.toml -d fifo" in said
+    assert output.count("Agreement with recorded waits, easy: poor.") == 1
+    assert output.index("mean bounded slowdown") < output.index(
+        "Agreement with recorded waits, easy"
+    )
+    assert (
+        "fifo agrees with the recorded waits, easy does not. Use fifo as the baseline if" in output
+    )
+    assert "-d fifo --change" in output
+    assert "cpsched validate log.swf --system first/inputs/inferred-log.toml -d fifo" in output
 
 
 def test_one_dispatcher_with_several_predictors_is_named(cpsched, tmp_path, monkeypatch):

@@ -58,10 +58,10 @@ def test_results_are_the_same_from_simulate_and_compare(answer):
     simulated = answer("simulate", *ON, *both)
     compared = answer("compare", *ON, *both, "-o", "out", "--no-report")
     changed = answer("what-if", *ON, "-c", "scale-load 2", "-o", "if", "--no-report")
-    for found in (simulated, compared, changed):
-        assert found["schema"] == "cpsched.results/2"
-        assert len(found["runs"]) == 2
-        assert len({row["dispatcher"] for row in found["results"]}) == 2
+    for output in (simulated, compared, changed):
+        assert output["schema"] == "cpsched.results/2"
+        assert len(output["runs"]) == 2
+        assert len({row["dispatcher"] for row in output["results"]}) == 2
     assert simulated["results"] == compared["results"]
     assert simulated["finding"] == compared["finding"]
     assert simulated["runs"][0]["summary"] == compared["runs"][0]["summary"]
@@ -77,8 +77,8 @@ def test_results_are_the_same_from_simulate_and_compare(answer):
 def test_each_command_says_what_to_add_for_repetitions(answer, cpsched):
     """As it is typed there; programs are told no option."""
     both = ("-d", "fifo", "-d", "easy")
-    found = answer("compare", *ON, *both, "-o", "out", "--no-report")
-    assert any("Use several repetitions." in line for line in found["finding"])
+    output = answer("compare", *ON, *both, "-o", "out", "--no-report")
+    assert any("Use several repetitions." in line for line in output["finding"])
     _, out, _ = cpsched("compare", *ON, *both, "-o", "out", "--no-report")
     assert "Use --repeat 5." in " ".join(out.split())
     _, out, _ = cpsched("simulate", *ON, *both)
@@ -87,20 +87,20 @@ def test_each_command_says_what_to_add_for_repetitions(answer, cpsched):
 
 def test_verify_names_what_it_is_of(answer):
     answer("simulate", *ON, "-d", "fifo", "-o", "out")
-    found = answer("verify", "out")
-    assert (found["schema"], found["wrong"]) == ("cpsched.verify/1", 0)
-    assert [(run["jobs"], run["findings"]) for run in found["runs"]] == [(3, [])]
+    output = answer("verify", "out")
+    assert (output["schema"], output["wrong"]) == ("cpsched.verify/1", 0)
+    assert [(run["jobs"], run["findings"]) for run in output["runs"]] == [(3, [])]
 
 
 def test_lists_and_logs(answer):
-    found = answer("list")
-    assert found["schema"] == "cpsched.list/1"
-    assert "easy" in found["kinds"]["dispatchers"]
+    output = answer("list")
+    assert output["schema"] == "cpsched.list/1"
+    assert "easy" in output["kinds"]["dispatchers"]
     (easy,) = answer("show", "dispatchers", "easy")["names"]
     assert easy["summary"].startswith("EASY backfilling: ")
-    found = answer("log", "info", "log.swf")
-    assert (found["schema"], found["jobs"]) == ("cpsched.log/1", 3)
-    assert found["runtime_s"]["max"] == 4
+    output = answer("log", "info", "log.swf")
+    assert (output["schema"], output["jobs"]) == ("cpsched.log/1", 3)
+    assert output["runtime_s"]["max"] == 4
 
 
 @pytest.mark.parametrize(
@@ -128,33 +128,33 @@ def test_a_written_log_is_described_and_what_is_lost_is_named(four_cores, cpsche
     )
     code, out, err = cpsched("log", "convert", "log.csv", "new.swf", "--json")
     assert code == 0
-    found = json.loads(out)
-    assert (found["file"], found["jobs"]) == ("new.swf", 2)
-    assert found["lost"]
-    assert err == "".join(f"note: new.swf: {line}\n" for line in found["lost"])
+    output = json.loads(out)
+    assert (output["file"], output["jobs"]) == ("new.swf", 2)
+    assert output["lost"]
+    assert err == "".join(f"note: new.swf: {line}\n" for line in output["lost"])
 
 
 def test_what_is_imported_of_a_slurm(answer, data, tmp_path):
     """Where the files are, what is in them, and what of the site is not simulated."""
     site = data / "slurm" / "university"
     options = ("--conf", str(site / "slurm.conf"), "--assoc", str(site / "assoc.txt"))
-    found = answer("slurm", "import", *options, "--out", str(tmp_path / "site"))
-    assert (found["schema"], found["nodes"]) == ("cpsched.slurm.import/1", 61)
-    assert [path.rpartition(".")[2] for path in found["files"]][:2] == ["toml", "toml"]
-    assert found["total"]["gpu"] > 0
-    assert found["log"] is None
+    output = answer("slurm", "import", *options, "--out", str(tmp_path / "site"))
+    assert (output["schema"], output["nodes"]) == ("cpsched.slurm.import/1", 61)
+    assert [path.rpartition(".")[2] for path in output["files"]][:2] == ["toml", "toml"]
+    assert output["total"]["gpu"] > 0
+    assert output["log"] is None
     assert {"name", "instead", "jobs", "core_seconds", "gpu_seconds"} == set(
-        found["not_modelled"][0]
+        output["not_modelled"][0]
     )
-    assert found["not_modelled"][0]["jobs"] is None
+    assert output["not_modelled"][0]["jobs"] is None
     # With a log: a job for every line of it.
     (tmp_path / "sacct.txt").write_text(
         "JobID|State|Submit|Start|End|ElapsedRaw|AllocCPUS|Partition|NNodes\n"
         "1|COMPLETED|2026-01-01T00:00:00|2026-01-01T00:00:00|2026-01-01T00:01:00|60|2|batch|1\n"
     )
     log = ("--log", str(tmp_path / "sacct.txt"), "--force")
-    found = answer("slurm", "import", *options, "--out", str(tmp_path / "site"), *log)
-    assert found["log"] == {"lines": 1, "core_seconds": 120, "gpu_seconds": 0, "unreadable": 0}
+    output = answer("slurm", "import", *options, "--out", str(tmp_path / "site"), *log)
+    assert output["log"] == {"lines": 1, "core_seconds": 120, "gpu_seconds": 0, "unreadable": 0}
 
 
 def test_what_there_is_to_list_and_where_to_begin(four_cores, cpsched):

@@ -29,23 +29,23 @@ def of_width(monkeypatch, cpsched):
 
 def _by_name(lines):
     """Return the lines of each name, the first of them without it."""
-    found = {}
+    lines_of = {}
     for line in lines:
         if not line.startswith(" "):
             name, _, line = line.partition(" ")
-            found[name] = []
-        found[name].append(line.strip())
-    return found
+            lines_of[name] = []
+        lines_of[name].append(line.strip())
+    return lines_of
 
 
 def test_each_dispatcher_says_when_to_use_it_and_when_not(of_width):
     """Both, in a line each, before its options; an alias is said to be what it settles."""
-    found = _by_name(of_width("dispatchers", 120))
+    lines_of = _by_name(of_width("dispatchers", 120))
     for name, entry in registry.entries("dispatchers").items():
         if entry.preset_options:
-            assert found[name] == [f"{entry.of} with {_settled(entry)}."]
+            assert lines_of[name] == [f"{entry.of} with {_settled(entry)}."]
             continue
-        labels = [line.partition(": ")[0] + ": " for line in found[name][1:]]
+        labels = [line.partition(": ")[0] + ": " for line in lines_of[name][1:]]
         assert tuple(labels[:2]) == ADVICE, name
         assert labels[2] == "options: ", name
 
@@ -77,8 +77,8 @@ def test_a_preset_lists_the_options_of_the_priority_that_it_sets(cpsched):
 
 def test_what_is_said_is_of_the_dispatcher_itself(of_width):
     """Nobody says the same of itself as another, but for when the three auctions go wrong."""
-    found = _by_name(of_width("dispatchers", 1000))
-    good, bad = ([line for lines in found.values() for line in lines if line.startswith(label)]
+    lines_of = _by_name(of_width("dispatchers", 1000))
+    good, bad = ([line for lines in lines_of.values() for line in lines if line.startswith(label)]
                  for label in ADVICE)  # fmt: skip
     own = [entry for entry in registry.entries("dispatchers").values() if not entry.preset_options]
     assert len(good) == len(bad) == len(own)
@@ -186,9 +186,13 @@ def test_check_says_in_one_line_what_a_system_file_has(file, cpsched):
     assert cpsched("check", str(file)) == (
         0, f"{file}: 64 nodes, 1,088 cores, 16 GPUs, 1 queue.\n", "",
     )  # fmt: skip
-    told = json.loads(cpsched("check", str(file), "--json")[1])
-    assert (told["schema"], told["nodes"], told["queues"]) == ("cpsched.check/1", 64, 1)
-    assert told["total"]["gpu"] == 16
+    description = json.loads(cpsched("check", str(file), "--json")[1])
+    assert (description["schema"], description["nodes"], description["queues"]) == (
+        "cpsched.check/1",
+        64,
+        1,
+    )
+    assert description["total"]["gpu"] == 16
 
 
 def test_check_names_the_line_of_a_fault_in_a_system_file(file, cpsched):

@@ -27,10 +27,10 @@ def test_a_log_is_too_large(four_cores):
     """It used to end in a traceback."""
     (four_cores / "log.swf").write_text(swf(300_000))
     path = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, "-c", READ], env=path, capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("error: out of memory. ")
-    assert done.stderr.count("\n") == 1
+    process = subprocess.run([sys.executable, "-c", READ], env=path, capture_output=True, text=True)
+    assert (process.returncode, process.stdout) == (1, "")
+    assert process.stderr.startswith("error: out of memory. ")
+    assert process.stderr.count("\n") == 1
 
 
 def test_a_run_is_too_large(four_cores, cpsched, monkeypatch):

@@ -51,7 +51,7 @@ class Slow(Fifo):
 
 
 @pytest.fixture
-def here(four_cores, monkeypatch):
+def modules(four_cores, monkeypatch):
     """A folder with a log, a system, and a module of classes that fail."""
     (four_cores / "log.swf").write_text(swf(30))
     (four_cores / "failing_own.py").write_text(MODULE)
@@ -76,38 +76,38 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_explain_says_it_on_one_line(here, cpsched, name):
+def test_explain_says_it_on_one_line(modules, cpsched, name):
     """It used to end in a traceback, or in silence."""
-    code, said = FAULTS[name]
+    code, message = FAULTS[name]
     explain = ["explain", "log.swf", "--system", "four.toml", "--job", "9", "--at", "400"]
     made, out, err = cpsched(*explain, "-d", f"failing_own:{name}")
     assert (made, out) == (code, "")
     (line,) = err.splitlines()
-    assert said in line.replace(str(here), "HERE")
+    assert message in line.replace(str(modules), "HERE")
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_compare_says_it_and_makes_the_other_runs(here, cpsched, name):
-    code, said = FAULTS[name]
+def test_compare_says_it_and_makes_the_other_runs(modules, cpsched, name):
+    code, message = FAULTS[name]
     words = ["compare", "log.swf", "--system", "four.toml", "--out", "out", "--no-report"]
     made, out, err = cpsched(*words, "-d", "fifo", "-d", f"failing_own:{name}")
     assert made == code
     (line,) = err.splitlines()
-    assert said in line.replace(str(here), "HERE")
+    assert message in line.replace(str(modules), "HERE")
     if code == 1:
         assert "2 runs: 1 simulated, 0 reused, 1 failed" in out
-        assert len(list((here / "out" / "runs").iterdir())) == 1
+        assert len(list((modules / "out" / "runs").iterdir())) == 1
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_ctrl_c_is_one_line_and_finished_runs_are_kept(here, jobs):
+def test_ctrl_c_is_one_line_and_finished_runs_are_kept(modules, jobs):
     """With two processes each of them used to print a traceback."""
-    (here / "log.swf").write_text(swf(400, gap=35))
+    (modules / "log.swf").write_text(swf(400, gap=35))
     words = ["compare", "log.swf", "--system", "four.toml", "--out", "out", "--no-report"]
     words += ["-d", "fifo", "-d", "failing_own:Slow", "--repeat", "2", "--workers", jobs]
     command = subprocess.Popen(
         [sys.executable, "-m", "cpsched", *words],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(here), *sys.path])},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(modules), *sys.path])},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

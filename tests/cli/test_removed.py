@@ -99,7 +99,11 @@ def _options(group):
         if hasattr(command, "commands"):
             yield from _options(command)
         else:
-            yield {name for one in command.params for name in (*one.opts, *one.secondary_opts)}
+            yield {
+                name
+                for parameter in command.params
+                for name in (*parameter.opts, *parameter.secondary_opts)
+            }
 
 
 def test_no_command_has_an_option_by_its_old_and_its_new_name():

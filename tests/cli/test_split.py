@@ -85,7 +85,7 @@ def test_no_value_leads_out_of_the_folder_or_hides_another(values, names, tmp_pa
         *("--split", "queue", "--json"),
     )
     assert code == 0
-    files = {one["value"]: one["file"] for one in json.loads(out)["files"]}
+    files = {part["value"]: part["file"] for part in json.loads(out)["files"]}
     assert files == {
         value or None: str(folder / f"o-{name}.csv")
         for value, name in zip(values, names, strict=True)

@@ -61,8 +61,11 @@ def test_together_they_are_one(files, cpsched):
     code, out, _ = cpsched(*QUICK, "-c", "scale-load 0.5; drop user=1")
     assert code == 0
     assert out.startswith("2 runs")
-    about = json.loads((files / "out" / "study.json").read_text())
-    assert about["study"]["workloads"][1]["changes"] == ["scale-load:factor=0.5", "drop:user=1"]
+    description = json.loads((files / "out" / "study.json").read_text())
+    assert description["study"]["workloads"][1]["changes"] == [
+        "scale-load:factor=0.5",
+        "drop:user=1",
+    ]
 
 
 @pytest.mark.parametrize(

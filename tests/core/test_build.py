@@ -86,8 +86,10 @@ def test_a_core_of_other_sources_is_an_error(monkeypatch):
 
 def test_a_core_that_is_absent_is_an_error_where_it_is_imported():
     code = "import sys; sys.modules['cpsched._core'] = None; from cpsched import _core"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "the native core of cpsched cannot be loaded" in done.stderr.splitlines()[-1]
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert "the native core of cpsched cannot be loaded" in process.stderr.splitlines()[-1]
 
 
 def test_modules_import_the_core_where_it_is_checked():

@@ -20,7 +20,7 @@ from cpsched.verification import verify
 
 pytestmark = pytest.mark.slow
 
-some = settings(max_examples=80)
+examples = settings(max_examples=80)
 
 
 # --- placing one job -----------------------------------------------------------------------------
@@ -35,12 +35,12 @@ def test_a_job_is_placed_whenever_any_choice_of_nodes_can_hold_it(state, policy)
     allocator.reset(view.system)
     for row, ask in enumerate(state.waiting):
         allocation = allocator.place(view, row, view.free)
-        found = ref.every_placement(ask, state.free, state.capacity)
-        assert (allocation is not None) == bool(found)
+        placements = ref.every_placement(ask, state.free, state.capacity)
+        assert (allocation is not None) == bool(placements)
         if allocation is None:
             continue
         takes = ref.takes_of(allocation, len(state.free))
-        assert takes in found
+        assert takes in placements
         assert ref.obeys(ask, takes, state.free, state.capacity)
         if policy in ref.POLICIES:
             assert takes == ref.place(policy, ask, state.free, state.capacity)
@@ -53,23 +53,23 @@ def test_under_few_switches_a_job_is_placed_whenever_some_nodes_can_hold_it():
     rng = np.random.default_rng(3)
     fitted = 0
     for _ in range(150):
-        rooms = rng.integers(1, 6, rng.integers(4, 9))
-        group = np.sort(rng.integers(0, 4, len(rooms)))
+        capacities = rng.integers(1, 6, rng.integers(4, 9))
+        group = np.sort(rng.integers(0, 4, len(capacities)))
         sizes = tuple(np.unique(group, return_counts=True)[1].tolist())
-        topology = Topology(len(rooms), group_sizes=(sizes,), kind=TopologyKind.BLOCK)
-        system = replace(machine(*rooms[:, None].tolist()), topology=topology)
+        topology = Topology(len(capacities), group_sizes=(sizes,), kind=TopologyKind.BLOCK)
+        system = replace(machine(*capacities[:, None].tolist()), topology=topology)
         segment, switches = int(rng.integers(1, 3)), int(rng.integers(1, 3))
         num = segment * int(rng.integers(1, 3))
         units = int(rng.integers(num, 5 * num + 1))
         asked = {"nodes_min": [num], "nodes_max": [num + segment], "segment": [segment]}
         workload = jobs((0, units, 5), max_switches=[switches], **asked)
         possible = any(
-            num <= len(some) <= num + segment
-            and len(some) <= units <= rooms[list(some)].sum()
-            and len(held := Counter(group[list(some)])) <= switches
+            num <= len(nodes) <= num + segment
+            and len(nodes) <= units <= capacities[list(nodes)].sum()
+            and len(held := Counter(group[list(nodes)])) <= switches
             and all(number % segment == 0 for number in held.values())
             for wide in (num, num + segment)
-            for some in combinations(range(len(rooms)), wide)
+            for nodes in combinations(range(len(capacities)), wide)
         )
         schedule = run(workload, system, "easy").schedule
         assert (schedule.start[0] == 0) == possible
@@ -79,18 +79,18 @@ def test_under_few_switches_a_job_is_placed_whenever_some_nodes_can_hold_it():
 
 
 @given(state=ref.states())
-@some
+@examples
 def test_fits_now_is_never_false_for_a_job_that_fits(state):
     """And exact for jobs without bounds on nodes, even splits or contiguity."""
     view = ref.view_of(state)
     allocator = make_allocator("first-fit")
     allocator.reset(view.system)
     fits = fits_now(view, view.waiting.rows, allocator)
-    for said, ask in zip(fits.tolist(), state.waiting, strict=True):
+    for answer, ask in zip(fits.tolist(), state.waiting, strict=True):
         really = bool(ref.every_placement(ask, state.free, state.capacity))
-        assert said or not really
+        assert answer or not really
         if ask.nodes_min == 1 and ask.nodes_max >= len(state.free):
-            assert said == really or ask.even or ask.contiguous
+            assert answer == really or ask.even or ask.contiguous
 
 
 @pytest.mark.parametrize("units", [2**31 - 1, 2**31, 2**40])
@@ -183,7 +183,7 @@ def test_claim_accepts_exactly_what_a_job_asks_for(state, data):
 
 
 @given(state=ref.states(max_waiting=6), data=st.data())
-@some
+@examples
 def test_claim_and_release_in_any_order_restore_what_is_free(state, data):
     """After everybody has left, exactly what was free is free again."""
     engine = Machine(state)

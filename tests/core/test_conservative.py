@@ -141,10 +141,10 @@ def random_state(rng):
     free, running = capacity, []
     for _ in range(rng.integers(0, 12)):
         job = ask()
-        found = place(job, free, capacity, rng.choice(ref.POLICIES))
-        if found is not None:
-            running.append(ref.Held(ask=job, takes=found, end=int(rng.integers(1, 12))))
-            free = ref.minus(free, ref.held(job, found, capacity))
+        takes = place(job, free, capacity, rng.choice(ref.POLICIES))
+        if takes is not None:
+            running.append(ref.Held(ask=job, takes=takes, end=int(rng.integers(1, 12))))
+            free = ref.minus(free, ref.held(job, takes, capacity))
     # Often one request, several widths and lengths.
     waiting = [ask() for _ in range(rng.integers(1, 20))]
     if rng.random() < 0.5:
@@ -204,8 +204,10 @@ def test_more_ranges_than_there_was_space_for():
 @settings(max_examples=100)
 def test_tasks_on_ranges_as_on_their_nodes(sizes, units, bounds, data):
     """One node each for what is owed, the roomiest where the number is bounded: as one by one."""
-    rooms = data.draw(st.lists(st.integers(0, 9), min_size=len(sizes), max_size=len(sizes)))
-    nodes = [(room,) for room, size in zip(rooms, sizes, strict=True) for _ in range(size)]
+    capacities = data.draw(st.lists(st.integers(0, 9), min_size=len(sizes), max_size=len(sizes)))
+    nodes = [
+        (capacity,) for capacity, size in zip(capacities, sizes, strict=True) for _ in range(size)
+    ]
     policy = data.draw(policies)
     even = data.draw(st.booleans())
     ask = core(units, len(nodes), nodes_min=bounds[0], nodes_max=sum(bounds), even=even, duration=1)
@@ -226,7 +228,7 @@ def test_who_should_have_ended_ends_in_the_next_second(end):
 
 def test_very_many_units_within_bounds():
     """2^41 units on two of three nodes: nothing is counted out unit by unit."""
-    room = 2**40
-    two = core(2 * room, 3, nodes_max=2, duration=1)
-    state = ref.state_of((room, 1, room), [], two, core(room + 1, 3, nodes_max=1))
-    assert plan(state) == ({0: (room, 0, room)}, [0, -1])
+    amount = 2**40
+    two = core(2 * amount, 3, nodes_max=2, duration=1)
+    state = ref.state_of((amount, 1, amount), [], two, core(amount + 1, 3, nodes_max=1))
+    assert plan(state) == ({0: (amount, 0, amount)}, [0, -1])

@@ -124,8 +124,8 @@ def test_easy_waits_for_what_it_starts_itself():
 def test_easy_passes_over_a_job_that_never_fits():
     """One of the two nodes is down."""
     nodes = Nodes(4, 4, up=[True, False])
-    never, again, one = nodes.job(8), nodes.job(8), nodes.job(4)
-    assert nodes.easy(never, again, one) == ({one: {0: 4}}, (-1, 0, []))
+    never, again, fitting = nodes.job(8), nodes.job(8), nodes.job(4)
+    assert nodes.easy(never, again, fitting) == ({fitting: {0: 4}}, (-1, 0, []))
     assert nodes.easy(never, again) == ({}, None)
 
 

@@ -28,8 +28,8 @@ def placed(free, *, tasks, nodes_min=1, nodes_max=2**62, groups=None, preferred=
     columns[0, [3, 5, 6, 29]] = tasks, nodes_min, nodes_max, 60
     memory.look_at(object(), columns, requests, eligible, free, 0)
     inside = None if preferred is None else np.array(preferred)[:, None]
-    found = memory.place(columns[0], free, inside)
-    return None if found is None else found.tolist()
+    takes = memory.place(columns[0], free, inside)
+    return None if takes is None else takes.tolist()
 
 
 def test_nodes_are_filled_in_order():
@@ -75,10 +75,10 @@ def test_an_order_of_nodes_is_given():
     """Ten tasks, the third node first, then the first."""
     fitting, order = np.array([4, 0, 5, 3]), np.array([2, 0, 3])
     bounds = {"nodes_min": 1, "nodes_max": 4, "contiguous": False}
-    found = _core.place_in_order(fitting, order, tasks=10, even=False, **bounds)
-    assert found.tolist() == [4, 0, 5, 1]
-    found = _core.place_in_order(fitting, order, tasks=6, even=True, **bounds)
-    assert found.tolist() == [3, 0, 3, 0]
+    takes = _core.place_in_order(fitting, order, tasks=10, even=False, **bounds)
+    assert takes.tolist() == [4, 0, 5, 1]
+    takes = _core.place_in_order(fitting, order, tasks=6, even=True, **bounds)
+    assert takes.tolist() == [3, 0, 3, 0]
     assert _core.place_in_order(fitting, order, tasks=13, even=False, **bounds) is None
 
 
@@ -89,12 +89,12 @@ def test_every_job_is_placed_that_any_choice_of_nodes_holds(even):
         for tasks, (least, most) in product(range(1, 8), BOUNDS):
             ways = [
                 takes
-                for takes in product(*(range(one + 1) for one in fitting))
+                for takes in product(*(range(most + 1) for most in fitting))
                 if sum(takes) == tasks
                 and least <= sum(take > 0 for take in takes) <= most
                 and (not even or len({take for take in takes if take}) == 1)
             ]
-            found = _core.place_in_order(
+            takes = _core.place_in_order(
                 np.array(fitting),
                 np.flatnonzero(fitting),
                 tasks=tasks,
@@ -103,8 +103,8 @@ def test_every_job_is_placed_that_any_choice_of_nodes_holds(even):
                 even=even,
                 contiguous=False,
             )
-            assert (found is not None) == bool(ways)
-            assert found is None or tuple(found.tolist()) in ways
+            assert (takes is not None) == bool(ways)
+            assert takes is None or tuple(takes.tolist()) in ways
 
 
 def test_the_number_of_fitting_tasks():

@@ -60,14 +60,14 @@ def test_no_rule_is_broken(fill, seed):
             most_at_once(schedule, core + 4 * gpu, every),
         )
 
-    kept = counted(f"cp-pool:fill={fill},constraint={rules}")
+    peaks = counted(f"cp-pool:fill={fill},constraint={rules}")
     free = counted(f"cp-pool:fill={fill}")
-    assert (np.array(kept) <= (5, 2, 13)).all()
+    assert (np.array(peaks) <= (5, 2, 13)).all()
     assert (np.array(free) > (5, 2, 13)).all()
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("core at most", "'core at most' is not a rule such as 'core per user at most 64'"),
         ("core < 5", "is not a rule"),
@@ -77,8 +77,8 @@ def test_no_rule_is_broken(fill, seed):
         ("core per moon at most 5", "unknown label 'moon'. Labels: queue, user, name, group"),
     ],
 )
-def test_what_is_no_rule(text, said):
-    with pytest.raises(ConfigError, match=f"^constraint: .*{said}"):
+def test_what_is_no_rule(text, message):
+    with pytest.raises(ConfigError, match=f"^constraint: .*{message}"):
         caps_of(text)
 
 

@@ -50,11 +50,11 @@ def crowded(num=40):
     model = cpsat.new_model("crowded")
     start = [model.new_int_var(0, 10_000, f"s{index}") for index in range(num)]
     interval = [
-        model.new_fixed_size_interval_var(one, 13 + 7 * index % 90, "")
-        for index, one in enumerate(start)
+        model.new_fixed_size_interval_var(variable, 13 + 7 * index % 90, "")
+        for index, variable in enumerate(start)
     ]
     model.add_cumulative(interval, [1 + index % 3 for index in range(num)], 3)
-    model.minimize(sum((1 + index % 5) * one for index, one in enumerate(start)))
+    model.minimize(sum((1 + index % 5) * variable for index, variable in enumerate(start)))
     return model, start
 
 

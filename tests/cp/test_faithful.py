@@ -136,12 +136,12 @@ def test_only_the_window_is_planned(name):
     """Of three jobs the first one by priority, or also the first that fits; the second does not."""
     state = ref.state_of([2], [((1,), 9)], (2, 5), (2, 6), (1, 3))
     submits = [-9, -8, -7]
-    whole = decide(name, state, submits=submits)
-    assert (started(whole), set(ref.planned(whole))) == ({2: {0: 1}}, {0, 1})
+    unlimited = decide(name, state, submits=submits)
+    assert (started(unlimited), set(ref.planned(unlimited))) == ({2: {0: 1}}, {0, 1})
     two = decide(f"{name}:window=2", state, submits=submits)
     assert (started(two), set(ref.planned(two))) == ({2: {0: 1}}, {0})
-    one = decide(f"{name}:window=1", state, submits=submits)
-    assert one.stats == {stats.SKIPPED_NONE_FIT: 1}
+    limited = decide(f"{name}:window=1", state, submits=submits)
+    assert limited.stats == {stats.SKIPPED_NONE_FIT: 1}
 
 
 def test_a_window_is_filled_by_priority_where_few_fit():
@@ -204,8 +204,8 @@ def test_never_worse_than_the_list_plan(name, drawn, limit):
     else:
         starts = listed_on_pool(state, order)
     weights = weights_of(state, waits, name)
-    found = value_of(planned_starts(decision, state), weights)
-    assert found <= value_of(starts, weights)
+    value = value_of(planned_starts(decision, state), weights)
+    assert value <= value_of(starts, weights)
 
 
 @pytest.mark.parametrize(

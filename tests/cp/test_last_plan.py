@@ -50,11 +50,11 @@ def test_planned_easy_is_cph_without_its_solver(monkeypatch):
     rows = [(20 * k, 1 + k * k % 4, 40 + 97 * k % 300, 600 + 131 * k % 900) for k in range(80)]
     workload = jobs(*rows, user=[f"u{k % 3}" for k in range(80)])
     system = machine((4,), (2,))
-    found = run(workload, system, "cp-pool:limit=1e-9")
+    solved = run(workload, system, "cp-pool:limit=1e-9")
     monkeypatch.setattr(cpsat, "new_model", None)
     planned = run(workload, system, "easy-plan")
-    assert planned.schedule.start.tolist() == found.schedule.start.tolist()
-    assert planned.decisions["kept"] == found.decisions["kept"] > 0
+    assert planned.schedule.start.tolist() == solved.schedule.start.tolist()
+    assert planned.decisions["kept"] == solved.decisions["kept"] > 0
 
 
 @given(drawn=decisions(max_nodes=2, max_waiting=2, max_running=2), times=st.integers(2, 3))
@@ -76,10 +76,12 @@ def test_jobs_that_are_alike_start_in_order_at_no_loss(drawn, times):
         dispatcher_for(f"cp-pool:search=slowdown,objective=slowdown,fill={fill}", view).build(view)
         for fill in ("none", "any")
     )
-    best, found = (cpsat.solve(one.model, one.start, limits) for one in (free, ordered))
-    assert best.status is found.status is cpsat.SolverStatus.OPTIMAL
-    assert best.objective == found.objective
-    starts = np.array(found.values).reshape(-1, times)
+    best, in_order = (
+        cpsat.solve(program.model, program.start, limits) for program in (free, ordered)
+    )
+    assert best.status is in_order.status is cpsat.SolverStatus.OPTIMAL
+    assert best.objective == in_order.objective
+    starts = np.array(in_order.values).reshape(-1, times)
     assert (np.diff(starts, axis=1) >= 0).all()
 
 

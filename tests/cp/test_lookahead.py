@@ -31,14 +31,14 @@ def eurora():
 
 def test_what_is_recorded_adds_up(eurora):
     """Every decision is of one kind, and where plans are made there are five or six of them."""
-    done = run(eurora, None, "lookahead", "actual")
-    assert not verify(done.schedule)
-    found = done.decisions
-    planned = found[stats.PLANNED]
-    skipped = found.get(stats.SKIPPED_ALL_FIT, 0) + found.get(stats.SKIPPED_NONE_FIT, 0)
-    assert 0 < planned + skipped <= found["decisions"]
-    assert 5 * planned <= found[stats.PLANS] <= 6 * planned
-    assert 0 < found[stats.GAIN_OVER_FIRST] < planned
+    result = run(eurora, None, "lookahead", "actual")
+    assert not verify(result.schedule)
+    counts = result.decisions
+    planned = counts[stats.PLANNED]
+    skipped = counts.get(stats.SKIPPED_ALL_FIT, 0) + counts.get(stats.SKIPPED_NONE_FIT, 0)
+    assert 0 < planned + skipped <= counts["decisions"]
+    assert 5 * planned <= counts[stats.PLANS] <= 6 * planned
+    assert 0 < counts[stats.GAIN_OVER_FIRST] < planned
 
 
 def test_with_true_runtimes_it_beats_easy_by_far(eurora):
@@ -61,8 +61,8 @@ def test_a_plan_waits_for_the_short_job_that_a_list_would_hold_up():
         core 1-2 |xxxxxxxxxx|..|AAAAAAAAAA      its own 2 s
     """
     busy, wide, short = (100, 2, 10), (101, 4, 100), (102, 3, 2)
-    found = starts(jobs(busy, wide, short), machine((4,)), "lookahead", "actual")
-    assert found[-2:] == [112, 110]
+    start_times = starts(jobs(busy, wide, short), machine((4,)), "lookahead", "actual")
+    assert start_times[-2:] == [112, 110]
 
 
 def test_what_happens_is_never_worse_than_what_was_planned():
@@ -71,8 +71,8 @@ def test_what_happens_is_never_worse_than_what_was_planned():
     sizes = zip(rng.integers(1, 5, 40).tolist(), rng.integers(5, 300, 40).tolist(), strict=True)
     late = [(100, units, runtime) for units, runtime in sizes]
     seen = Plans()
-    found = run(jobs(*late), machine((4,)), "lookahead:arrivals=0", "actual", [seen])
-    start, runtime = found.schedule.start, found.schedule.workload.runtime
+    result = run(jobs(*late), machine((4,)), "lookahead:arrivals=0", "actual", [seen])
+    start, runtime = result.schedule.start, result.schedule.workload.runtime
     plan = next(plan for now, plan in seen.plans if now == 100)
 
     def cost(handles, begins):
@@ -148,8 +148,8 @@ def test_with_nothing_running_something_starts():
     )
     nodes = [(1, 0, 2), (1, 0, 2), (3, 0, 6), (4, 1, 3)]
     system = machine(*nodes, resources=("core", "gpu", "mem"))
-    done = run(workload, system, "lookahead:allocator=balanced")
-    assert verify(done.schedule) == []
+    result = run(workload, system, "lookahead:allocator=balanced")
+    assert verify(result.schedule) == []
 
 
 # --- plans on the pool ---------------------------------------------------------------------------
@@ -159,15 +159,15 @@ def test_with_nothing_running_something_starts():
 def queues(draw, max_jobs=7):
     """Draw a timeline of two kinds and jobs that fit its end."""
     num = draw(st.integers(1, max_jobs))
-    whole = (8, 4)
+    capacity = (8, 4)
     steps = draw(st.integers(0, 3))
     times, level = [0], [[draw(st.integers(0, 8)), draw(st.integers(0, 4))]]
     for _ in range(steps):
         times.append(times[-1] + draw(st.integers(1, 20)))
         level.append(
-            [draw(st.integers(low, top)) for low, top in zip(level[-1], whole, strict=True)]
+            [draw(st.integers(low, top)) for low, top in zip(level[-1], capacity, strict=True)]
         )
-    level[-1] = list(whole)
+    level[-1] = list(capacity)
     rows = st.tuples(st.integers(1, 30), st.integers(0, 8), st.integers(0, 4))
     drawn = draw(st.lists(rows, min_size=num, max_size=num))
     duration = np.array([row[0] for row in drawn], dtype=np.int64)
@@ -191,6 +191,6 @@ def _respects(start, duration, demand, times, level):
 def test_nobody_is_planned_before_it_is_there(queue, data):
     order, duration, demand, times, level = queue
     ready = np.array([data.draw(st.integers(0, 50)) for _ in order], dtype=np.int64)
-    found = _core.list_plan(order, duration, demand, ready, times, level)
-    assert (found >= ready).all()
-    assert _respects(found, duration, demand, times, level)
+    planned = _core.list_plan(order, duration, demand, ready, times, level)
+    assert (planned >= ready).all()
+    assert _respects(planned, duration, demand, times, level)

@@ -44,15 +44,15 @@ def test_no_placement_takes_less_than_the_pool_counts(drawn):
 def test_amounts_times_seconds_stay_in_range_and_nothing_is_let_in(demand, level, horizon):
     """Counted in larger portions, what fits still fits in truth."""
     levels = np.sort(np.array(level)) + max(demand)
-    found = steps(demand, [1] * len(demand), list(range(len(level))), levels, horizon)
-    if found is None:
+    scaled = steps(demand, [1] * len(demand), list(range(len(level))), levels, horizon)
+    if scaled is None:
         return
-    assert found.capacity * horizon < 2**62
+    assert scaled.capacity * horizon < 2**62
     for segment in range(len(level)):
-        busy = sum(amount for begin, end, amount in found.busy if begin <= segment < end)
+        busy = sum(amount for begin, end, amount in scaled.busy if begin <= segment < end)
         taken, true = 0, 0
-        for portions, amount in zip(found.demand, demand, strict=True):
-            if taken + portions + busy <= found.capacity and segment < horizon:
+        for portions, amount in zip(scaled.demand, demand, strict=True):
+            if taken + portions + busy <= scaled.capacity and segment < horizon:
                 taken, true = taken + portions, true + amount
         assert true <= levels[segment] or segment >= horizon
 

@@ -70,5 +70,5 @@ def test_its_objective_decides_who_goes_first(example):
     """The job of 4 cores for 9 s and the one of 1 core for 5 s do not fit beside each other."""
     busy, wide, small = (0, 1, 3, 3), (1, 4, 9, 9), (1, 1, 5, 5)
     workload = jobs(busy, wide, small, user=["ann", "bob", "eve"])
-    found = run(workload, machine((4,)), example.CappedUsers(cap=4)).schedule.start
-    assert found.tolist() == [0, 6, 1]
+    start_times = run(workload, machine((4,)), example.CappedUsers(cap=4)).schedule.start
+    assert start_times.tolist() == [0, 6, 1]

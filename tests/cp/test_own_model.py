@@ -103,9 +103,9 @@ def answers(monkeypatch):
         return solved[-1]
 
     def answer(problem, built, limits):
-        found, numbers = solve.answer(problem, built, limits)
-        seen.append((built, found, solved[-1], numbers))
-        return found, numbers
+        solution, numbers = solve.answer(problem, built, limits)
+        seen.append((built, solution, solved[-1], numbers))
+        return solution, numbers
 
     cpsat_solve = cpsat.solve
     monkeypatch.setattr(cpsat, "solve", solve_model)
@@ -116,8 +116,8 @@ def answers(monkeypatch):
 @pytest.mark.parametrize("limit", [0.0003, 0.05])
 def test_the_plan_followed_is_the_best_for_the_models_own_objective(answers, limit):
     """Never worse than the solver's, and counted as proven only with the value it has proven."""
-    found = run(drawn(1), machine((5,)), LargestEnd(limit=limit))
-    assert not verify(found.schedule)
+    result = run(drawn(1), machine((5,)), LargestEnd(limit=limit))
+    assert not verify(result.schedule)
     assert len(answers) > 5
     proven = 0
     for built, followed, solved, numbers in answers:
@@ -161,12 +161,12 @@ def test_the_narrow_bounds_belong_to_the_built_in_sum(kind):
     """A plan that ends first of all may start a job later than any plan with a smaller sum."""
     problems = []
 
-    class Kept(kind):
+    class RecordsProblems(kind):
         def model(self, problem):
             problems.append(problem)
             return super().model(problem)
 
-    run(drawn(1), machine((5,)), Kept())
+    run(drawn(1), machine((5,)), RecordsProblems())
     assert problems
     narrower = 0
     for problem in problems:
@@ -176,6 +176,6 @@ def test_the_narrow_bounds_belong_to_the_built_in_sum(kind):
         ends = {late + length for late, length in zip(wide.latest, problem.duration, strict=True)}
         assert len(ends) == 1
         pairs = list(zip(narrow.latest, wide.latest, strict=True))
-        assert all(one <= other for one, other in pairs)
-        narrower += any(one < other for one, other in pairs)
+        assert all(narrow <= wide for narrow, wide in pairs)
+        narrower += any(narrow < wide for narrow, wide in pairs)
     assert narrower

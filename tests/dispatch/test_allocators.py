@@ -46,7 +46,7 @@ def test_allocators_know_their_names(name):
 
 
 @pytest.mark.parametrize(
-    ("allocator", "one", "five"),
+    ("allocator", "single", "five"),
     [
         # Along the line.
         ("first-fit", {0: 1}, {0: 2, 1: 3}),
@@ -60,9 +60,9 @@ def test_allocators_know_their_names(name):
         ("spare-scarce", {2: 1}, {0: 2, 2: 1, 3: 2}),
     ],
 )
-def test_order_of_nodes(allocator, one, five):
+def test_order_of_nodes(allocator, single, five):
     """Nodes are filled one after the other in the allocator's order."""
-    assert placed(allocator, 1) == one
+    assert placed(allocator, 1) == single
     assert placed(allocator, 5) == five
 
 
@@ -175,9 +175,9 @@ def test_least_loss(free, others, node):
 
 def test_least_loss_knows_what_has_to_be_on_one_node():
     """Four units on any nodes lose one wherever a core is taken; on one node, they would lose n0."""
-    one = {"request": (1,), "per_node": (0,), "eligible": (True, True)}
+    on_one_node = {"request": (1,), "per_node": (0,), "eligible": (True, True)}
     for bound, node in ((4, 0), (1, 1)):
-        asked = (ref.Ask(units=1, **one), ref.Ask(units=4, nodes_max=bound, **one))
+        asked = (ref.Ask(units=1, **on_one_node), ref.Ask(units=4, nodes_max=bound, **on_one_node))
         view = ref.view_of(ref.State(capacity=((4,), (8,)), free=((4,), (7,)), waiting=asked))
         allocator = make_allocator("fgd")
         allocator.reset(view.system)

@@ -130,7 +130,7 @@ def test_what_is_noted_survives_a_checkpoint(name):
     """A simulation that goes on from its state half way ends as the whole one."""
     log, _ = _stream()
     log = log.select(first=150)
-    whole = run(log, machine((4,)), name).schedule.start.tolist()
+    uninterrupted = run(log, machine((4,)), name).schedule.start.tolist()
     fitted = fit(log, machine((4,)))
     first, again = (
         Simulator(fitted, build("dispatchers", name), build("predictors", "requested"))
@@ -141,7 +141,7 @@ def test_what_is_noted_survives_a_checkpoint(name):
     assert len(first.cluster.dispatcher.state()["history"]["backlog_second"])
     again.restore(state)
     again.run()
-    assert again.start_time.tolist() == whole
+    assert again.start_time.tolist() == uninterrupted
 
 
 @pytest.mark.parametrize("name", BOUNDED)

@@ -130,8 +130,8 @@ def test_a_user_whose_jobs_end_early_goes_first(spec):
     rows = [(0, 10), (0, 100), (10, 10), (20, 100), (30, 100), (31, 10)]
     users = ["early", "late"] * 2 + ["late", "early"]
     log = jobs(*((submit, 1, runtime, 100) for submit, runtime in rows), user=users)
-    found = starts(log, machine((1,)), spec)
-    assert found[5] < found[4]
+    start_times = starts(log, machine((1,)), spec)
+    assert start_times[5] < start_times[4]
     plain = starts(log, machine((1,)), spec.replace("wsept", "fifo"))
     assert plain[5] > plain[4]
 

@@ -18,7 +18,7 @@ from cpsched.util.spec import build
 
 pytestmark = pytest.mark.slow
 
-some = settings(max_examples=60)
+examples = settings(max_examples=60)
 
 REMEMBERING = (
     "fifo",
@@ -34,14 +34,14 @@ REMEMBERING = (
 def same(decision, other):
     """Tell whether two decisions are the same to the last unit."""
 
-    def plain(one):
-        plan = one.planned_starts and (
-            list(one.planned_starts.handle),
-            list(one.planned_starts.start),
-            {handle: nodes.tolist() for handle, nodes in one.planned_starts.nodes.items()},
+    def plain(value):
+        plan = value.planned_starts and (
+            list(value.planned_starts.handle),
+            list(value.planned_starts.start),
+            {handle: nodes.tolist() for handle, nodes in value.planned_starts.nodes.items()},
         )
         return [
-            (start.handle, *(a.tolist() for a in start.allocation)) for start in one.actions
+            (start.handle, *(a.tolist() for a in start.allocation)) for start in value.actions
         ], plan
 
     return plain(decision) == plain(other)
@@ -63,7 +63,7 @@ class Forgetful(Observer):
 
 @given(workload=workloads(max_jobs=20), system=machines(), data=st.data())
 @pytest.mark.parametrize("name", REMEMBERING)
-@some
+@examples
 def test_every_decision_is_that_of_a_dispatcher_which_has_seen_nothing(
     name, workload, system, data
 ):
@@ -72,7 +72,7 @@ def test_every_decision_is_that_of_a_dispatcher_which_has_seen_nothing(
 
 
 @pytest.mark.parametrize("name", ["greedy", "easy"])
-def test_more_requests_than_are_counted_by_room(name):
+def test_more_requests_than_are_counted_by_free_capacity(name):
     """Seventy requests wait at once, and only for 64 are nodes counted by room."""
     num = 70
     workload = jobs(
@@ -88,7 +88,7 @@ def test_more_requests_than_are_counted_by_room(name):
 
 
 @pytest.mark.parametrize("allocator", ref.POLICIES)
-def test_nodes_with_room_for_more_units_than_are_counted(allocator):
+def test_nodes_that_hold_more_units_than_are_counted(allocator):
     """
     Nodes of 200 cores, 150 and 140 of them busy: 100 units fit on two of three nodes, not on one.
 
@@ -110,26 +110,28 @@ def test_nodes_with_room_for_more_units_than_are_counted(allocator):
 
 
 @given(state=ref.states(), others=st.lists(ref.states(), max_size=3))
-@some
+@examples
 def test_another_store_or_queue_is_noticed(state, others):
     """One dispatcher is asked about views that have nothing to do with each other."""
     for dispatcher in (Easy(), Greedy("slowdown", "best-fit")):
-        alike = [one for one in others if len(one.capacity) == len(state.capacity)]
+        alike = [
+            candidate for candidate in others if len(candidate.capacity) == len(state.capacity)
+        ]
         view = ref.view_of(state)
         dispatcher.reset(view.system, 0)
-        for one in (state, *alike, state):
-            if one.capacity != state.capacity:
+        for shown in (state, *alike, state):
+            if shown.capacity != state.capacity:
                 continue
             fresh = type(dispatcher)(
                 *(() if isinstance(dispatcher, Easy) else ("slowdown", "best-fit"))
             )
             fresh.reset(view.system, 0)
-            other = ref.view_of(one)
+            other = ref.view_of(shown)
             assert same(dispatcher.decide(other), fresh.decide(other))
 
 
 @given(state=ref.states(), data=st.data())
-@some
+@examples
 def test_parts_of_a_queue(state, data):
     """A dispatcher that is shown now these, now those of the waiting jobs misses none of them."""
     view = ref.view_of(state)
@@ -152,7 +154,7 @@ def test_parts_of_a_queue(state, data):
 
 
 @given(workload=workloads(max_jobs=20), system=machines(), data=st.data())
-@some
+@examples
 def test_ranking_fewer_jobs_of_a_kind_changes_nothing(workload, system, data):
     """With and without the knowledge that a priority goes by age; most jobs are alike."""
     kinds = data.draw(st.integers(1, 3))
@@ -185,17 +187,17 @@ class Again(Observer):
         fits = passes.fits_now(view, rows, self.allocator)
         assert fits.tolist() == passes.fits_now(view, rows, self.fresh()).tolist()
         for first, second in ((rows, behind), (behind, rows), (rows, rows)):
-            one = passes.easy_pass(view, first, second, self.allocator)
+            placement = passes.easy_pass(view, first, second, self.allocator)
             alone = passes.easy_pass(view, first, second, self.fresh())
-            assert same(passes.decision_of(view, one), passes.decision_of(view, alone))
-            one = passes.list_pass(view, second, self.allocator, stop=False)
+            assert same(passes.decision_of(view, placement), passes.decision_of(view, alone))
+            placement = passes.list_pass(view, second, self.allocator, stop=False)
             alone = passes.list_pass(view, second, self.fresh(), stop=False)
-            assert same(passes.decision_of(view, one), passes.decision_of(view, alone))
+            assert same(passes.decision_of(view, placement), passes.decision_of(view, alone))
 
 
 @given(workload=workloads(max_jobs=15), system=machines())
 @pytest.mark.parametrize("policy", ref.POLICIES)
-@some
+@examples
 def test_passes_over_one_view_do_not_see_each_other(policy, workload, system):
     """Each finds all free that was."""
     run(workload, system, "easy", observers=[Again(policy, system)])

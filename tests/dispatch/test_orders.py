@@ -178,10 +178,10 @@ def test_the_largest_expected_wait_scales_all_alike():
 )
 def test_a_job_counts_for_what_it_takes_at_least(jobs, taken):
     """Of two nodes of eight cores and 16 of memory, for a second: in demand and cores, too."""
-    priority, found = prepared("slowdown", (8, 16), (8, 16)), table(**jobs)
-    assert priority.taken(found).tolist() == [taken]
-    assert priority.keys(found, NOW)[1].tolist() == [taken[0] / 16 + taken[1] / 32]
-    assert priority.cores(found).tolist() == taken[:1]
+    priority, waiting = prepared("slowdown", (8, 16), (8, 16)), table(**jobs)
+    assert priority.taken(waiting).tolist() == [taken]
+    assert priority.keys(waiting, NOW)[1].tolist() == [taken[0] / 16 + taken[1] / 32]
+    assert priority.cores(waiting).tolist() == taken[:1]
 
 
 def test_what_is_by_age():

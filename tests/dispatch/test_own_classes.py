@@ -44,7 +44,7 @@ NUMBER = 3
 
 
 @pytest.mark.parametrize(
-    ("group", "name", "said"),
+    ("group", "name", "message"),
     [
         ("dispatchers", "Plain", "the class is not a dispatcher. Derive it from cpsched.Disp"),
         ("priorities", "Plain", "the class is not a priority. Derive it from cpsched."),
@@ -60,11 +60,11 @@ NUMBER = 3
         ("dispatchers", "Value", "depth is 1, must be 2"),
     ],
 )
-def test_what_is_no_class_of_the_group_is_said(group, name, said):
+def test_what_is_no_class_of_the_group_is_said(group, name, message):
     with pytest.raises(ConfigError) as caught:
         build(group, f"{HERE}:{name}")
     assert str(caught.value).startswith(f"{HERE}:{name}: ")
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_what_a_constructor_raises_is_said_with_its_line():
@@ -79,7 +79,7 @@ def test_an_option_without_a_value_is_still_one_of_a_registered_name():
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("esy:Own", "unknown dispatcher 'esy', and no module.*Did you mean 'easy'"),
         (
@@ -89,11 +89,11 @@ def test_an_option_without_a_value_is_still_one_of_a_registered_name():
         ("needs_own:Own", "cannot be imported: .*No module named 'not_here_at_all'"),
     ],
 )
-def test_a_module_that_is_not_there_or_cannot_be_imported(tmp_path, monkeypatch, text, said):
+def test_a_module_that_is_not_there_or_cannot_be_imported(tmp_path, monkeypatch, text, message):
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "broken_own.py").write_text("\n1 / 0\n")
     (tmp_path / "needs_own.py").write_text("import not_here_at_all\n")
-    with pytest.raises(ConfigError, match=said):
+    with pytest.raises(ConfigError, match=message):
         registry.load("dispatchers", text)
 
 
@@ -137,11 +137,11 @@ ANSWERS = {
 
 @pytest.mark.parametrize("what", ANSWERS)
 def test_a_wrong_decision_is_said_with_what_is_accepted(what):
-    answer, said = ANSWERS[what]
+    answer, message = ANSWERS[what]
     with pytest.raises(DispatchError) as caught:
         run(TWO, SYSTEM, Answers(answer))
     assert f"{HERE}:Answers" in str(caught.value)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("what", ["None", "list", "actions None", "an action", "nan"])
@@ -214,8 +214,10 @@ class Busy(Fifo):
 def test_a_dispatcher_that_asks_for_ever_is_refused(monkeypatch):
     """It used to go on until somebody killed it."""
     monkeypatch.setattr(simulator, "MAX_IDLE_WAKES", 500)
-    said = rf"{HERE}:Again: decide asks again.*none of 4 waiting jobs.*asked 500 times since second"
-    with pytest.raises(DispatchError, match=said):
+    message = (
+        rf"{HERE}:Again: decide asks again.*none of 4 waiting jobs.*asked 500 times since second"
+    )
+    with pytest.raises(DispatchError, match=message):
         run(TWO, SYSTEM, Again())
     with pytest.raises(DispatchError, match=f"{HERE}:Again: decide asks again"):
         run(TWO, SYSTEM, f"speculative:dispatcher={HERE}:Again")
@@ -320,7 +322,7 @@ class Predicts(RuntimePredictor):
 
 
 @pytest.mark.parametrize(
-    ("what", "said"),
+    ("what", "message"),
     [
         ("None", "Predicts.predict: predictor '' answers with NoneType, must be a Pred"),
         ("nan", "answers with float64 for ranking_estimate, must be whole seconds"),
@@ -329,11 +331,11 @@ class Predicts(RuntimePredictor):
         ("provenance", "Predicts.provenance returns {'x': 1}, must be texts by name"),
     ],
 )
-def test_wrong_predictions_are_said(what, said):
+def test_wrong_predictions_are_said(what, message):
     with pytest.raises(DispatchError) as caught:
         run(TWO, SYSTEM, "easy", f"{HERE}:Predicts:what={what}")
     assert f"{HERE}:Predicts." in str(caught.value)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_own_code_is_blamed_for_what_it_raises():

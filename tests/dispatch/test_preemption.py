@@ -79,7 +79,7 @@ GRACES = [
 
 
 @pytest.mark.parametrize(
-    ("rows", "names", "nodes", "of", "more", "expected"),
+    ("rows", "names", "nodes", "queues_of_case", "more", "expected"),
     [
         # A, B and C started one after the other; C leaves for D, which needs one core.
         pytest.param(
@@ -120,14 +120,16 @@ GRACES = [
         ),
     ],
 )  # fmt: skip
-def test_who_leaves(rows, names, nodes, of, more, expected):
+def test_who_leaves(rows, names, nodes, queues_of_case, more, expected):
     """Starts of jobs that may all be queued again."""
     named = {"queue": names.split(), "restartable": [True] * len(rows)}
-    schedule = preempted(jobs(*rows, **named, **more), machine(*[(1,)] * nodes, queues=of))
+    schedule = preempted(
+        jobs(*rows, **named, **more), machine(*[(1,)] * nodes, queues=queues_of_case)
+    )
     assert schedule.start.tolist() == expected
 
 
-def test_the_room_is_kept_during_grace():
+def test_the_capacity_is_reserved_during_grace():
     """
     B asks for all four cores at 10, one of which is idle; A and X have 20 s left to run.
 
@@ -145,7 +147,7 @@ def test_the_room_is_kept_during_grace():
     assert schedule.segments.end[why == Leaving.REQUEUED].tolist() == [30]
 
 
-def test_who_has_not_left_stays_if_room_comes_free():
+def test_who_has_not_left_stays_if_capacity_comes_free():
     """X ends at 25 and leaves the two cores that B needs: A has had notice, and stays."""
     workload = jobs(
         *((0, 2, 90), (0, 2, 25), (10, 2, 5)),
@@ -166,34 +168,35 @@ def test_higher_tiers_go_first_under_any_order():
 
 def test_what_is_preempted_is_counted():
     workload = jobs((0, 4, 50), (25, 3, 10), queue=["low", "high"], restartable=[True, True])
-    found = run(workload, four(), "preempt")
-    assert found.decisions["preempted"] == 1
-    assert sum(lost_core_seconds(found.schedule).values()) == 100
+    result = run(workload, four(), "preempt")
+    assert result.decisions["preempted"] == 1
+    assert sum(lost_core_seconds(result.schedule).values()) == 100
 
 
 def test_a_machine_without_tiers_is_the_other_dispatcher():
     rows = [(at, 1 + at % 3, 7 + 5 * (at % 4)) for at in range(40)]
     workload = jobs(*rows)
     system = machine((2,), (2,))
-    found = run(workload, system, "preempt:dispatcher=easy,dispatcher.order=slowdown").schedule
+    schedule = run(workload, system, "preempt:dispatcher=easy,dispatcher.order=slowdown").schedule
     assert (
-        found.start.tolist() == run(workload, system, "easy:order=slowdown").schedule.start.tolist()
+        schedule.start.tolist()
+        == run(workload, system, "easy:order=slowdown").schedule.start.tolist()
     )
 
 
 @given(st.lists(st.integers(1, 5), max_size=8), st.integers(1, 20))
 def test_few_are_enough_and_none_too_many(sizes, needed):
-    def fits(some):
-        return sum(sizes[one] for one in some) >= needed
+    def fits(indices):
+        return sum(sizes[index] for index in indices) >= needed
 
-    found = fewest(range(len(sizes)), fits)
-    if found is None:
+    chosen = fewest(range(len(sizes)), fits)
+    if chosen is None:
         assert sum(sizes) < needed
         return
-    assert fits(found)
-    assert not any(fits([one for one in found if one != gone]) for gone in found)
+    assert fits(chosen)
+    assert not any(fits([index for index in chosen if index != gone]) for gone in chosen)
     if any(size >= needed for size in sizes):
-        assert found == [next(one for one, size in enumerate(sizes) if size >= needed)]
+        assert chosen == [next(index for index, size in enumerate(sizes) if size >= needed)]
 
 
 class Watched(Preemption):
@@ -274,27 +277,27 @@ def test_nobody_waits_for_longer_than_grace_and_no_job_is_lost():
     for seed in range(150):
         workload, system, inner = drawn(np.random.default_rng(seed))
         watched = Watched(inner)
-        found = run(workload, system, watched)
-        schedule = found.schedule
+        result = run(workload, system, watched)
+        schedule = result.schedule
         assert verify(schedule) == []
         assert watched.wrong == []
         ran = schedule.outcome != JobOutcome.REJECTED
         done = [JobOutcome.COMPLETED, JobOutcome.TIMEOUT, JobOutcome.KILLED]
         assert np.isin(schedule.outcome[ran], done).all()
-        left[inner] = left.get(inner, 0) + found.decisions.get("preempted", 0)
+        left[inner] = left.get(inner, 0) + result.decisions.get("preempted", 0)
     assert len(left) == 5
     assert min(left.values()) > 30
 
 
 def test_rules_of_queues_that_are_not_the_systems():
     rules = QueueRules({"a": Queue(name="a", priority_tier=3)})
-    found = []
+    tiers = []
 
     class Looks(Preemption):
         def decide(self, view):
-            found.append(rules.tier(view.waiting).tolist())
+            tiers.append(rules.tier(view.waiting).tolist())
             return super().decide(view)
 
     workload = jobs((0, 1, 1), (0, 1, 1), (0, 1, 1), queue=["a", "b", ""])
     run(workload, machine((3,)), Looks())
-    assert found[0] == [3, 0, 0]
+    assert tiers[0] == [3, 0, 0]

@@ -126,11 +126,11 @@ class Anew(Observer):
     def __init__(self, name, system):
         self.priority = ByTwoKeys() if name == "two keys" else registry.load("priorities", name)()
         self.priority.reset(system)
-        self.kept = QueueOrder(self.priority)
+        self.queue_order = QueueOrder(self.priority)
 
     def on_decision(self, view, decision, seconds):
         order = self.priority.order(view.waiting, view.now)
-        assert self.kept.rows(view).tolist() == view.waiting.rows[order].tolist()
+        assert self.queue_order.rows(view).tolist() == view.waiting.rows[order].tolist()
 
 
 @given(workload=workloads(), system=machines(), data=st.data())
@@ -151,10 +151,10 @@ def test_an_order_is_kept_for_the_jobs_that_are_shown():
         units=[1, 1, 1],
         request=[[1], [1], [1]],
     )
-    kept = QueueOrder(registry.load("priorities", "sjf")())
+    order = QueueOrder(registry.load("priorities", "sjf")())
     for shown, expected in (([0, 2], [2, 0]), ([0, 1, 2], [2, 1, 0]), ([1], [1])):
         view = SimpleNamespace(waiting=table.take(shown), now=0)
-        assert kept.rows(view).tolist() == expected
+        assert order.rows(view).tolist() == expected
 
 
 def test_a_job_released_while_others_start():

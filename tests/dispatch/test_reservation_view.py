@@ -43,10 +43,10 @@ LATER = Foretold((10, 14), (4, 4), (5, 12))
 
 
 @pytest.mark.parametrize(
-    ("dispatcher", "said", "expected"),
+    ("dispatcher", "predictor", "expected"),
     [
         # The shadow time is 10, and by its plan C has ended at 8. It runs until 13, and B waits.
-        *((name, said, [0, 13, 3]) for name in BOTH for said in (SAID, LATER)),
+        *((name, predictor, [0, 13, 3]) for name in BOTH for predictor in (SAID, LATER)),
         # The shadow time is 14, and by its bound C has ended at 3 + 11 = 14, just in time. B starts
         # at 13, too, but that is before the 14 it was promised.
         *((f"{name}:estimate=upper", SAID, [0, 13, 3]) for name in BOTH),
@@ -55,9 +55,9 @@ LATER = Foretold((10, 14), (4, 4), (5, 12))
         *((f"{name}:estimate=upper", LATER, [0, 10, 14]) for name in BOTH),
     ],
 )
-def test_whether_the_head_is_delayed(dispatcher, said, expected):
+def test_whether_the_head_is_delayed(dispatcher, predictor, expected):
     """By plans that are too short it may be, by bounds that hold it is not."""
-    assert starts(A_B_C, machine((4,)), dispatcher, said) == expected
+    assert starts(A_B_C, machine((4,)), dispatcher, predictor) == expected
 
 
 @pytest.mark.parametrize("dispatcher", BOTH)
@@ -69,13 +69,15 @@ def test_a_running_job_beyond_its_bound_is_expected_to_its_request(dispatcher):
     on. Jobs of one second, which start at once, make decisions at 2, 6 and 12.
     """
     workload = jobs((0, 3, 18, 20), (1, 4, 4, 20), (2, 1, 1, 1), (6, 1, 1, 1), (12, 1, 1, 1))
-    said = Foretold((5, 10), (4, 4), (1, 1), (1, 1), (1, 1))
+    predictor = Foretold((5, 10), (4, 4), (1, 1), (1, 1), (1, 1))
     for estimate, expected in (
         ("predicted", {2: 5, 6: 20, 12: 20}),
         ("upper", {2: 10, 6: 10, 12: 20}),
     ):
         noted = Plans()
-        result = run(workload, machine((4,)), f"{dispatcher}:estimate={estimate}", said, [noted])
+        result = run(
+            workload, machine((4,)), f"{dispatcher}:estimate={estimate}", predictor, [noted]
+        )
         assert result.schedule.start.tolist() == [0, 18, 2, 6, 12]
         assert expected.items() <= dict(noted.of(1)).items()
 
@@ -85,10 +87,10 @@ def test_running_jobs_are_taken_in_the_order_of_their_bounds():
     A and B hold two cores each, C waits for two. By plan A ends first, at 4; by bound B, at 7.
     """
     workload = jobs((0, 2, 4, 9), (0, 2, 6, 9), (1, 2, 3, 9))
-    said = Foretold((4, 9), (6, 7), (3, 3))
+    predictor = Foretold((4, 9), (6, 7), (3, 3))
     for estimate, promised in (("predicted", 4), ("upper", 7)):
         noted = Plans()
-        run(workload, machine((4,)), f"easy:estimate={estimate}", said, [noted])
+        run(workload, machine((4,)), f"easy:estimate={estimate}", predictor, [noted])
         assert noted.of(2)[0] == (1, promised)
 
 
@@ -111,17 +113,21 @@ def test_what_is_the_same_is_reserved_in_the_same_way(dispatcher, system, data):
         np.delete(np.arange(len(workload)), [row for row, _ in fitted.rejected])
     )
     request = workload.requested_time.tolist()
-    said = data.draw(st.lists(st.integers(1, 25), min_size=len(request), max_size=len(request)))
+    predicted = data.draw(
+        st.lists(st.integers(1, 25), min_size=len(request), max_size=len(request))
+    )
     for pair, (plan, bound) in (
-        (("predicted", "upper"), (said, said)),
-        (("requested", "upper"), (said, request)),
+        (("predicted", "upper"), (predicted, predicted)),
+        (("requested", "upper"), (predicted, request)),
         (("requested", "predicted"), (request, request)),
     ):
         outcomes = []
         for estimate in pair:
             predictor = Foretold(*zip(plan, bound, strict=True))
-            done = run(workload, system, f"{dispatcher},estimate={estimate}", predictor).schedule
-            outcomes.append([done.start.tolist(), done.segments.node.tolist()])
+            schedule = run(
+                workload, system, f"{dispatcher},estimate={estimate}", predictor
+            ).schedule
+            outcomes.append([schedule.start.tolist(), schedule.segments.node.tolist()])
         assert outcomes[0] == outcomes[1]
 
 
@@ -160,19 +166,19 @@ class Forgetful(Dispatcher):
     acts_when_idle = True
 
     def __init__(self, spec):
-        self.spec, self.kept = spec, None
+        self.spec, self.saved = spec, None
 
     def reset(self, system, seed):
         self.system, self.seed = system, seed
-        self.kept = None
+        self.saved = None
 
     def decide(self, view):
         fresh = build("dispatchers", self.spec)
         fresh.reset(self.system, self.seed)
-        if self.kept is not None:
-            fresh.restore(self.kept)
+        if self.saved is not None:
+            fresh.restore(self.saved)
         decision = fresh.decide(view)
-        self.kept = fresh.state()
+        self.saved = fresh.state()
         return decision
 
 
@@ -185,12 +191,12 @@ def test_what_is_kept_besides_the_state_changes_none(dispatcher, system, data):
     """They look at a view and at its twin by turns."""
     workload = data.draw(workloads())
     pair = st.tuples(st.integers(1, 20), st.integers(0, 10))
-    said = data.draw(st.lists(pair, min_size=len(workload), max_size=len(workload)))
-    foretold = Foretold(*((plan, plan + more) for plan, more in said))
+    intervals = data.draw(st.lists(pair, min_size=len(workload), max_size=len(workload)))
+    foretold = Foretold(*((plan, plan + more) for plan, more in intervals))
     outcomes = []
     for asked in (build("dispatchers", dispatcher), Forgetful(dispatcher)):
-        done = run(workload, system, asked, foretold).schedule
-        outcomes.append([done.start.tolist(), done.segments.node.tolist()])
+        schedule = run(workload, system, asked, foretold).schedule
+        outcomes.append([schedule.start.tolist(), schedule.segments.node.tolist()])
     assert outcomes[0] == outcomes[1]
 
 
@@ -201,6 +207,6 @@ def test_a_prediction_above_the_request_is_what_is_reserved():
         clipped = False
 
     noted = Plans()
-    said = Above((30, 30), (4, 4), (5, 5))
-    run(IN_TIME, machine((4,)), "easy-wsept", said, [noted])
+    predictor = Above((30, 30), (4, 4), (5, 5))
+    run(IN_TIME, machine((4,)), "easy-wsept", predictor, [noted])
     assert dict(noted.of(1))[3] == 30

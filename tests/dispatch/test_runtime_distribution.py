@@ -30,9 +30,9 @@ def histories(draw):
     return draw(st.lists(st.tuples(jobs, seconds), max_size=60))
 
 
-def facts(*some):
+def facts(*rows):
     """Return the facts of jobs."""
-    return facts_of(*(np.array(column, dtype=np.int64) for column in zip(*some, strict=True)))
+    return facts_of(*(np.array(column, dtype=np.int64) for column in zip(*rows, strict=True)))
 
 
 def learnt(ended):
@@ -47,17 +47,17 @@ def distances(job, ended):
     """Return how far each job that has ended is from one, None for those not looked at."""
     user, *traits = job
     own = [at for at, (other, _) in enumerate(ended) if other[0] == user and user >= 0][::-1]
-    found = {}
-    for at, ((whose, *those), _) in enumerate(ended):
+    distance_of = {}
+    for at, ((other_user, *those), _) in enumerate(ended):
         apart = [abs(math.log(a) - math.log(b)) for a, b in zip(traits, those, strict=True)]
         far = min(apart[0], 3) + min(apart[1], 3) + 2 * min(apart[2], 1)
         if at in own:
             rank = own.index(at)
             if rank < ENDED_OF_USER:
-                found[at] = far + 0.5 * math.log(1 + rank)
-        elif len(ended) - at <= ENDED_OF_ALL and (user < 0 or whose != user):
-            found[at] = far + 2.5 + 0.1 * math.log(len(ended) - at)
-    return found
+                distance_of[at] = far + 0.5 * math.log(1 + rank)
+        elif len(ended) - at <= ENDED_OF_ALL and (user < 0 or other_user != user):
+            distance_of[at] = far + 2.5 + 0.1 * math.log(len(ended) - at)
+    return distance_of
 
 
 @given(histories(), st.lists(jobs, min_size=1, max_size=5))
@@ -65,26 +65,26 @@ def distances(job, ended):
 def test_runtimes_are_those_of_the_most_similar_jobs(ended, queue):
     """Weights fall exponentially with the distance; nothing is beyond the request."""
     seen = learnt(ended)
-    found = seen.distribution(facts(*queue))
+    distribution = seen.distribution(facts(*queue))
     for j, job in enumerate(queue):
         far = distances(job, ended)
         nearest = sorted(far.values())[:NUM_NEIGHBOURS]
-        size = found.size[j]
+        size = distribution.size[j]
         assert size == max(len(nearest), 1)
-        assert found.weight[j, :size].sum() == pytest.approx(1.0)
+        assert distribution.weight[j, :size].sum() == pytest.approx(1.0)
         if not nearest:
-            assert found.runtime[j, 0] == min(job[1], job[2])
+            assert distribution.runtime[j, 0] == min(job[1], job[2])
             continue
         expected = np.exp(-np.array(nearest))
-        assert found.weight[j, :size] == pytest.approx(expected / expected.sum())
+        assert distribution.weight[j, :size] == pytest.approx(expected / expected.sum())
         last = nearest[-1] - 1e-9
         sure = sorted(
             round(min(max(ended[at][1] * (job[2] / ended[at][0][2]) ** seen.scale, 1), job[1]))
-            for at, one in far.items()
-            if one < last
+            for at, runtime in far.items()
+            if runtime < last
         )
         count = len(sure)
-        assert sorted(found.runtime[j, :count].tolist()) == sure
+        assert sorted(distribution.runtime[j, :count].tolist()) == sure
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_of_a_user_and_of_all_only_the_last_are_remembered():
     assert sorted(again.runtime[0, :NUM_NEIGHBOURS]) == list(range(300 - NUM_NEIGHBOURS + 1, 301))
 
 
-def said(quantiles, ends_within, limit=10**5):
+def weight_of(quantiles, ends_within, limit=10**5):
     """Return the predicted runtimes and weights of one job."""
     known = (
         None if quantiles is None else np.array([quantiles]),
@@ -125,9 +125,15 @@ def said(quantiles, ends_within, limit=10**5):
     )
     limit, user = np.array([limit]), np.array([0])
     row = facts_of(user, limit, limit, np.ones(1, dtype=np.int64), *known)
-    found = RuntimeHistory().distribution(row)
-    size = found.size[0]
-    return dict(zip(found.runtime[0, :size].tolist(), found.weight[0, :size].tolist(), strict=True))
+    distribution = RuntimeHistory().distribution(row)
+    size = distribution.size[0]
+    return dict(
+        zip(
+            distribution.runtime[0, :size].tolist(),
+            distribution.weight[0, :size].tolist(),
+            strict=True,
+        )
+    )
 
 
 QUANTILES = [10, 20, 100, 200, 300, 700, 800, 5000, 6000]
@@ -135,38 +141,38 @@ QUANTILES = [10, 20, 100, 200, 300, 700, 800, 5000, 6000]
 
 def test_what_is_predicted_is_a_source_of_its_own():
     """Quantiles alone weigh the same; chances are shared by the quantiles between horizons."""
-    alone = said(QUANTILES, None)
+    alone = weight_of(QUANTILES, None)
     assert alone == pytest.approx(dict.fromkeys(QUANTILES, 1 / 9))
-    both = said(QUANTILES, [0.5, 0.8, 0.9])
+    both = weight_of(QUANTILES, [0.5, 0.8, 0.9])
     shares = [0.25, 0.25, 0.1, 0.1, 0.1, 0.05, 0.05, 0.05, 0.05]
     assert both == pytest.approx(dict(zip(QUANTILES, shares, strict=True)))
 
 
 def test_chances_alone_stand_for_runtimes_between_the_horizons():
     """As do those of ranges without a quantile; a range of chance 0 has none."""
-    found = said(None, [0.5, 0.5, 0.9], limit=40_000)
-    assert list(found.values()) == pytest.approx([0.5, 0.4, 0.1])
-    first, middle, last = found
+    weights = weight_of(None, [0.5, 0.5, 0.9], limit=40_000)
+    assert list(weights.values()) == pytest.approx([0.5, 0.4, 0.1])
+    first, middle, last = weights
     assert first < HORIZONS[0] < HORIZONS[1] < middle < HORIZONS[2] < last < 40_000
-    assert sum(weight for runtime, weight in said(QUANTILES[2:] + [7000] * 2, [0.3, 0.5, 0.6]).items()
+    assert sum(weight for runtime, weight in weight_of(QUANTILES[2:] + [7000] * 2, [0.3, 0.5, 0.6]).items()
                if runtime <= HORIZONS[0]) == pytest.approx(0.3)  # fmt: skip
 
 
 def test_other_jobs_and_what_is_predicted_weigh_the_same():
     """However many there are of either."""
     seen = learnt([((0, 1000, 1000, 1), 5)])
-    one = np.ones(1, dtype=np.int64)
-    row = facts_of(0 * one, 1000 * one, 1000 * one, one, np.array([[900] * 9]))
-    found = seen.distribution(row)
-    assert found.weight[0, found.runtime[0] == 5].sum() == pytest.approx(0.5)
+    ones = np.ones(1, dtype=np.int64)
+    row = facts_of(0 * ones, 1000 * ones, 1000 * ones, ones, np.array([[900] * 9]))
+    distribution = seen.distribution(row)
+    assert distribution.weight[0, distribution.runtime[0] == 5].sum() == pytest.approx(0.5)
 
 
 def test_a_job_of_which_a_predictor_says_nothing_has_no_such_source():
     """Its row is -1 and NaN."""
-    assert said([-1] * 9, [math.nan] * 3) == {10**5: 1.0}
+    assert weight_of([-1] * 9, [math.nan] * 3) == {10**5: 1.0}
 
 
-def of(*runtimes):
+def distribution_of(*runtimes):
     """Return the runtime distribution of one job, of equal weights."""
     size = len(runtimes)
     runtime, weight = np.ones((1, MAX_SAMPLES)), np.zeros((1, MAX_SAMPLES))
@@ -174,23 +180,27 @@ def of(*runtimes):
     return RuntimeDistribution(runtime, weight, np.array([size]))
 
 
-some = st.lists(st.integers(1, 1000), min_size=1, max_size=NUM_NEIGHBOURS)
+runtimes_lists = st.lists(st.integers(1, 1000), min_size=1, max_size=NUM_NEIGHBOURS)
 
 
-@given(some)
+@given(runtimes_lists)
 @settings(max_examples=60)
 def test_expectations_are_weighted_means(runtimes):
     """Of 1 / max(r, 10) and of r."""
-    slope, mean = of(*runtimes).expectations()
+    slope, mean = distribution_of(*runtimes).expectations()
     assert mean[0] == pytest.approx(np.mean(runtimes))
     assert slope[0] == pytest.approx(np.mean([1 / max(r, 10) for r in runtimes]))
 
 
-@given(st.integers(0, 2**47), st.integers(0, 1200), some)
+@given(st.integers(0, 2**47), st.integers(0, 1200), runtimes_lists)
 @settings(max_examples=60)
 def test_sampled_runtimes_are_longer_than_what_has_run(seed, elapsed, runtimes):
     """What is expected is taken where none is."""
-    sampled = of(*runtimes).sample(40, seed, np.array([elapsed]), np.array([300]))[:, 0].tolist()
+    sampled = (
+        distribution_of(*runtimes)
+        .sample(40, seed, np.array([elapsed]), np.array([300]))[:, 0]
+        .tolist()
+    )
     longer = {r for r in runtimes if r > elapsed}
     assert set(sampled) <= (longer or {max(300, elapsed + 1)})
 
@@ -199,14 +209,14 @@ def test_sampled_runtimes_are_longer_than_what_has_run(seed, elapsed, runtimes):
 @settings(max_examples=30)
 def test_every_part_of_the_distribution_is_sampled_once(seed):
     """Of ten runtimes of the same weight, ten scenarios have one each, in any order."""
-    sampled = of(*range(1, 11)).sample(10, seed, np.array([0]), np.array([300]))[:, 0]
+    sampled = distribution_of(*range(1, 11)).sample(10, seed, np.array([0]), np.array([300]))[:, 0]
     assert sorted(sampled.tolist()) == list(range(1, 11))
 
 
 def test_the_order_of_the_samples_differs_from_job_to_job():
     """Or short runtimes of all jobs would meet in one scenario."""
-    one = of(*range(1, 11))
-    twice = one.take(np.zeros(2, dtype=np.int64))
+    sequence = distribution_of(*range(1, 11))
+    twice = sequence.take(np.zeros(2, dtype=np.int64))
     sampled = twice.sample(10, 1, np.zeros(2, dtype=np.int64), np.full(2, 300))
     assert sampled[:, 0].tolist() != sampled[:, 1].tolist()
 
@@ -220,17 +230,17 @@ def test_urgency_is_the_slope_of_the_cost_over_what_the_job_takes():
     """
     seen = learnt([((0, 400, 400, 4), 400)])
     waited, share = np.array([30_000]), np.array([0.25])
-    found = seen.delay_costs(facts((0, 400, 400, 16)), share, waited, 30_000.0, 1.0)
-    assert found.value == pytest.approx([(1 / 400 + 80 / 30_000) / (400 * 0.25)])
+    costs = seen.delay_costs(facts((0, 400, 400, 16)), share, waited, 30_000.0, 1.0)
+    assert costs.value == pytest.approx([(1 / 400 + 80 / 30_000) / (400 * 0.25)])
 
 
 def test_runtimes_up_to_what_a_job_has_run_are_left_out():
     """Half of a user's jobs run 7 s and half 3600: one that has run 60 takes 3600, or its limit."""
     seen = learnt([((0, 86400, 86400, 1), 7 if at % 2 else 3600) for at in range(40)])
-    one = np.ones(1, dtype=np.int64)
+    ones = np.ones(1, dtype=np.int64)
 
     def at(ran):
-        row = facts_of(0 * one, 86400 * one, 86400 * one, one, ran=ran)
+        row = facts_of(0 * ones, 86400 * ones, 86400 * ones, ones, ran=ran)
         return seen.distribution(row)
 
     slope, mean = at(60).expectations()
@@ -243,8 +253,10 @@ def test_runtimes_up_to_what_a_job_has_run_are_left_out():
 def test_nothing_counts_behind_the_samples_of_a_job():
     """Of 40 ended jobs half are shorter than the job has run: their weights are 0."""
     history = learnt([((0, 86400, 86400, 1), 7 if at % 2 else 3600) for at in range(40)])
-    one = np.ones(1, dtype=np.int64)
-    distribution = history.distribution(facts_of(0 * one, 86400 * one, 86400 * one, one, ran=60))
+    ones = np.ones(1, dtype=np.int64)
+    distribution = history.distribution(
+        facts_of(0 * ones, 86400 * ones, 86400 * ones, ones, ran=60)
+    )
     assert distribution.weight[0, : distribution.size[0]].sum() == pytest.approx(1.0)
     assert not distribution.weight[0, distribution.size[0] :].any()
 

@@ -30,10 +30,10 @@ AMOUNTS = f"{AT_ONCE},reserve=amounts"
 def nodes_of(result):
     """Return the nodes of each job that ran, by row."""
     segments = result.schedule.segments
-    found = {}
+    nodes_by_job = {}
     for job, node, count in zip(segments.job, segments.node, segments.count, strict=True):
-        found.setdefault(int(job), []).extend(range(int(node), int(node + count)))
-    return found
+        nodes_by_job.setdefault(int(job), []).extend(range(int(node), int(node + count)))
+    return nodes_by_job
 
 
 # --- when ----------------------------------------------------------------------------------------
@@ -311,82 +311,85 @@ def twin_place(ask, free, capacity, sizes):
     valid = ref.every_placement(ask, free, capacity)
     if not valid:
         return None
-    room = [ref.room(ask, node, free, capacity) for node in range(len(free))]
+    fitting = [ref.num_fitting_tasks(ask, node, free, capacity) for node in range(len(free))]
     # Sums of endless room must still be told apart by how many nodes there are.
-    room = [2**46 if have == float("inf") else have for have in room]
+    fitting = [2**46 if have == float("inf") else have for have in fitting]
     if ask.contiguous:
-        parts = [part for part in runs(room, 1) if total(part, room) >= ask.units]
-        for part in sorted(parts, key=lambda part: total(part, room)):
-            takes = filled_in_order(ask, part, room)
+        parts = [part for part in runs(fitting, 1) if total(part, fitting) >= ask.units]
+        for part in sorted(parts, key=lambda part: total(part, fitting)):
+            takes = filled_in_order(ask, part, fitting)
             if takes and not ask.even:
                 return takes
         return ref.place("first-fit", ask, free, capacity)
     if ask.even:
-        return even_in_order(ask, room, sizes)
-    for least in sorted({1, *(have + 1 for have in room if have)}):
-        takes = filled_in_order(ask, twin_order(ask, room, least, sizes), room)
+        return even_in_order(ask, fitting, sizes)
+    for least in sorted({1, *(have + 1 for have in fitting if have)}):
+        takes = filled_in_order(ask, twin_order(ask, fitting, least, sizes), fitting)
         if takes:
             return takes
-    order = twin_order(ask, room, 1, sizes)
+    order = twin_order(ask, fitting, 1, sizes)
     return max(valid, key=lambda takes: [takes[node] for node in order])
 
 
-def runs(room, least):
+def runs(fitting, least):
     """Return the runs of consecutive nodes that hold ``least`` units or more each."""
-    found = [[]]
-    for node, have in enumerate(room):
+    parts = [[]]
+    for node, have in enumerate(fitting):
         if have >= least:
-            found[-1].append(node)
+            parts[-1].append(node)
         else:
-            found.append([])
-    return [part for part in found if part]
+            parts.append([])
+    return [part for part in parts if part]
 
 
-def total(part, room):
-    return sum(room[node] for node in part)
+def total(part, fitting):
+    return sum(fitting[node] for node in part)
 
 
-def twin_order(ask, room, least, sizes):
+def twin_order(ask, fitting, least, sizes):
     """Return the nodes that hold ``least`` or more in the order in which they are taken."""
-    able = [node for node, have in enumerate(room) if have >= least]
-    parts = runs(room, least)
+    able = [node for node, have in enumerate(fitting) if have >= least]
+    parts = runs(fitting, least)
     if sizes:
         inside = able
         for size in sizes:
             under = [
-                [node for node in able if node // size == switch] for switch in range(len(room))
+                [node for node in able if node // size == switch] for switch in range(len(fitting))
             ]
             good = [
                 part for part in under
-                if part and total(part, room) >= ask.units and len(part) >= ask.nodes_min
+                if part and total(part, fitting) >= ask.units and len(part) >= ask.nodes_min
             ]  # fmt: skip
             if good:
                 inside = min(good, key=len)
                 break
-        parts = [[node for node in inside if node // sizes[0] == leaf] for leaf in range(len(room))]
+        parts = [
+            [node for node in inside if node // sizes[0] == switch]
+            for switch in range(len(fitting))
+        ]
     left, owed, order = ask.units, ask.nodes_min, []
     parts = [part for part in parts if part]
     while parts and (left > 0 or owed > 0):
-        enough = [part for part in parts if total(part, room) >= left and len(part) >= owed]
+        enough = [part for part in parts if total(part, fitting) >= left and len(part) >= owed]
         part = (
-            min(enough, key=lambda part: total(part, room))
+            min(enough, key=lambda part: total(part, fitting))
             if enough
-            else max(parts, key=lambda part: total(part, room))
+            else max(parts, key=lambda part: total(part, fitting))
         )
         parts.remove(part)
         order += part
-        left -= total(part, room)
+        left -= total(part, fitting)
         owed -= len(part)
     return order + [node for node in able if node not in order]
 
 
-def filled_in_order(ask, order, room):
+def filled_in_order(ask, order, fitting):
     """Fill nodes in order, leaving a unit for each that is still owed; None if that fails."""
-    takes, left, used = [0] * len(room), ask.units, 0
+    takes, left, used = [0] * len(fitting), ask.units, 0
     for node in order:
         if left == 0 or used == ask.nodes_max:
             break
-        takes[node] = min(room[node], left - max(ask.nodes_min - used - 1, 0))
+        takes[node] = min(fitting[node], left - max(ask.nodes_min - used - 1, 0))
         if takes[node] <= 0:
             return None
         left -= takes[node]
@@ -394,15 +397,15 @@ def filled_in_order(ask, order, room):
     return tuple(takes) if left == 0 and used >= ask.nodes_min else None
 
 
-def even_in_order(ask, room, sizes):
+def even_in_order(ask, fitting, sizes):
     """Use the fewest nodes of equal shares, the first in the order for what they can share."""
     for num in range(ask.nodes_min, min(ask.nodes_max, ask.units) + 1):
         share = ask.units // num
-        if ask.units % num == 0 and sum(have >= share for have in room) >= num:
-            shares = [share if have >= share else 0 for have in room]
+        if ask.units % num == 0 and sum(have >= share for have in fitting) >= num:
+            shares = [share if have >= share else 0 for have in fitting]
             order = twin_order(replace(ask, nodes_min=num, nodes_max=num), shares, 1, sizes)
             able = order[:num]
-            return tuple(share * (node in able) for node in range(len(room)))
+            return tuple(share * (node in able) for node in range(len(fitting)))
     return None
 
 
@@ -455,10 +458,10 @@ def twin(state, *, sizes, depth, window, close):
 def test_as_the_twin(state, sizes, depth, window, reserve):
     """What starts, where, and what is planned as long as somebody could start."""
     sizes = tuple(size for size in sizes if size > 1)
-    found, plan = decide(state, sizes=sizes, depth=depth, window=window, reserve=reserve)
+    decided, plan = decide(state, sizes=sizes, depth=depth, window=window, reserve=reserve)
     close = reserve == "nodes"
     starts, planned = twin(state, sizes=sizes, depth=depth, window=window, close=close)
-    assert found == starts
+    assert decided == starts
     assert plan.items() <= planned.items()
 
 

@@ -28,21 +28,21 @@ def test_a_long_one_is_cut_and_queued_again_at_its_place():
     """The same, and C runs 50: it is cut after 5 s and then is what it asks for."""
     rows = ((0, 1, 10), (0, 2, 30), (1, 1, 50, 100))
     workload = jobs(*rows, restartable=[False, False, True])
-    found = run(workload, machine((2,)), SPEC)
-    assert found.schedule.start.tolist() == [0, 10, 40]
-    assert found.schedule.end.tolist() == [10, 40, 90]
-    assert found.decisions["tried"] == 1
-    assert found.decisions["tries_cut_short"] == 1
-    assert found.decisions["starts"] == 4
-    assert verify(found.schedule) == []
+    result = run(workload, machine((2,)), SPEC)
+    assert result.schedule.start.tolist() == [0, 10, 40]
+    assert result.schedule.end.tolist() == [10, 40, 90]
+    assert result.decisions["tried"] == 1
+    assert result.decisions["tries_cut_short"] == 1
+    assert result.decisions["starts"] == 4
+    assert verify(result.schedule) == []
 
 
 def test_only_restartable_jobs_that_ask_for_long_are_tried():
     """One asks for less than ``least``, one may not be restarted."""
     workload = jobs((0, 1, 10, 19), (0, 1, 10, 90), restartable=[True, False])
-    found = run(workload, machine((2,)), SPEC)
-    assert found.decisions["tried"] == 0
-    assert found.schedule.end.tolist() == [10, 10]
+    result = run(workload, machine((2,)), SPEC)
+    assert result.decisions["tried"] == 0
+    assert result.schedule.end.tolist() == [10, 10]
 
 
 def test_a_job_that_ends_with_its_try_was_not_cut():
@@ -70,9 +70,9 @@ def test_estimates_are_tried_too():
     workload = jobs(*rows, restartable=[True] * 50, user=["ann", "bob"] * 25)
     for dispatcher in ("lookahead", "easy,dispatcher.order=wsept", "conservative", "cph-1"):
         spec = f"speculative:dispatcher={dispatcher},seconds=5,least=20,share=1"
-        found = run(workload, machine((2,), (2,)), spec, "user-history")
-        assert verify(found.schedule) == []
-        assert found.decisions["tried"] == 50
+        result = run(workload, machine((2,), (2,)), spec, "user-history")
+        assert verify(result.schedule) == []
+        assert result.decisions["tried"] == 50
 
 
 def test_the_allocator_is_that_of_the_other_dispatcher():

@@ -32,9 +32,9 @@ class InTwoParts(Easy):
 @settings(max_examples=40)
 @given(machines(), workloads())
 def test_easy_in_two_parts_is_easy(allocator, system, workload):
-    one, two = (
+    at_once, in_parts = (
         run(workload, system, dispatcher(allocator=allocator)).schedule
         for dispatcher in (Easy, InTwoParts)
     )
-    assert one.start.tolist() == two.start.tolist()
-    assert one.segments.node.tolist() == two.segments.node.tolist()
+    assert at_once.start.tolist() == in_parts.start.tolist()
+    assert at_once.segments.node.tolist() == in_parts.segments.node.tolist()

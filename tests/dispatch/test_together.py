@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 ALLOCATORS = (
     "first-fit", "best-fit", "pack", "lowest-switch", "fewest-groups", "contiguous",
 )  # fmt: skip
-some = settings(max_examples=150)
+examples = settings(max_examples=150)
 
 
 def placed(topology, free, allocator, **ask):
@@ -59,17 +59,17 @@ def placed(topology, free, allocator, **ask):
 
 def choices(topology, free, ask):
     """Return every set of nodes that can hold a job, found by trying them all."""
-    usable = [n for n, room in enumerate(free) if room > 0]
+    usable = [n for n, capacity in enumerate(free) if capacity > 0]
     sets = chain.from_iterable(combinations(usable, k) for k in range(1, len(usable) + 1))
     return [nodes for nodes in sets if holds(topology, free, ask, nodes)]
 
 
 def holds(topology, free, ask, nodes):
     units, count = ask["units"], len(nodes)
-    room = [free[n] for n in nodes]
-    if not ask["nodes_min"] <= count <= min(ask["nodes_max"], units) or sum(room) < units:
+    capacities = [free[n] for n in nodes]
+    if not ask["nodes_min"] <= count <= min(ask["nodes_max"], units) or sum(capacities) < units:
         return False
-    if ask["split"] and (units % count or min(room) < units // count):
+    if ask["split"] and (units % count or min(capacities) < units // count):
         return False
     if ask["contiguous"] and nodes[-1] - nodes[0] + 1 != count:
         return False
@@ -100,15 +100,15 @@ def asks(draw, num):
     }  # fmt: skip
 
 
-def rooms(num, most):
+def capacities(num, most):
     return st.lists(st.integers(0, most), min_size=num, max_size=num).filter(any)
 
 
 @given(data=st.data(), topology=trees(), allocator=st.sampled_from(ALLOCATORS))
-@some
+@examples
 def test_segments_and_switches_are_kept_wherever_any_choice_does(data, topology, allocator):
     """A job is placed if and only if some set of nodes would do, and on such a set."""
-    free = data.draw(rooms(topology.num_nodes, data.draw(st.sampled_from([1, 1, 3]))))
+    free = data.draw(capacities(topology.num_nodes, data.draw(st.sampled_from([1, 1, 3]))))
     ask = data.draw(asks(topology.num_nodes))
     ask |= {"segment": data.draw(st.integers(0, 3)), "max_switches": data.draw(st.integers(0, 2))}
     compare(topology, free, ask, allocator)
@@ -122,15 +122,15 @@ def compare(topology, free, ask, allocator):
         nodes = tuple(n for n, units in enumerate(takes) if units)
         assert nodes in possible
         assert sum(takes) == ask["units"]
-        assert all(units <= room for units, room in zip(takes, free, strict=True))
+        assert all(units <= capacity for units, capacity in zip(takes, free, strict=True))
         assert not ask["split"] or len({takes[n] for n in nodes}) == 1
 
 
 @given(data=st.data(), topology=trees())
 @pytest.mark.parametrize("allocator", ALLOCATORS)
-@some
+@examples
 def test_no_allocator_refuses_what_fits(allocator, topology, data):
-    free = data.draw(rooms(topology.num_nodes, 3))
+    free = data.draw(capacities(topology.num_nodes, 3))
     compare(topology, free, data.draw(asks(topology.num_nodes)), allocator)
 
 
@@ -141,7 +141,7 @@ def groups_used(topology, takes, level=0):
     assert takes is not None
     group = topology.level_group(level)[np.flatnonzero(takes)]
     return dict(
-        zip(*(found.tolist() for found in np.unique(group, return_counts=True)), strict=True)
+        zip(*(column.tolist() for column in np.unique(group, return_counts=True)), strict=True)
     )
 
 
@@ -154,7 +154,7 @@ def test_slurm_s_known_answer_for_segments(allocator):
     assert placed(topology, [1] * 51, allocator, units=48, nodes_min=48, segment=12) is None
 
 
-def whole(topology, busy, allocator, nodes):
+def groups_of_free_nodes(topology, busy, allocator, nodes):
     free = [int(n not in busy) for n in range(topology.num_nodes)]
     return placed(topology, free, allocator, units=nodes, nodes_min=nodes)
 
@@ -170,19 +170,38 @@ def test_lowest_switch_takes_the_lowest_then_the_fullest():
     topology = Topology(16, group_sizes=((4, 3, 5, 4), (7, 9)))
     busy = {4, 7, 8}
     # Of the leaves that hold 3, the third has no more.
-    assert groups_used(topology, whole(topology, busy, "lowest-switch", 3)) == {2: 3}
-    assert groups_used(topology, whole(topology, busy, "lowest-switch", 2)) == {1: 2}
+    assert groups_used(topology, groups_of_free_nodes(topology, busy, "lowest-switch", 3)) == {2: 3}
+    assert groups_used(topology, groups_of_free_nodes(topology, busy, "lowest-switch", 2)) == {1: 2}
     # Both pairs hold 5: the first has 6 nodes free, the second 7. In it the leaf of 4 first.
-    assert groups_used(topology, whole(topology, busy, "lowest-switch", 5)) == {0: 4, 1: 1}
+    assert groups_used(topology, groups_of_free_nodes(topology, busy, "lowest-switch", 5)) == {
+        0: 4,
+        1: 1,
+    }
     # Under the root: the largest leaves, then the one with just enough.
-    assert groups_used(topology, whole(topology, busy, "lowest-switch", 10)) == {0: 4, 1: 2, 3: 4}
+    assert groups_used(topology, groups_of_free_nodes(topology, busy, "lowest-switch", 10)) == {
+        0: 4,
+        1: 2,
+        3: 4,
+    }
 
 
 def test_fewest_groups_and_contiguous_take_what_just_suffices():
     topology = Topology(16, group_sizes=((4, 3, 5, 4), (7, 9)))
     busy = {4, 7, 8}
-    assert groups_used(topology, whole(topology, busy, "fewest-groups", 7)) == {0: 4, 2: 3}
+    assert groups_used(topology, groups_of_free_nodes(topology, busy, "fewest-groups", 7)) == {
+        0: 4,
+        2: 3,
+    }
     # Free runs of 4, 2 and 7 nodes.
-    assert np.flatnonzero(whole(topology, busy, "contiguous", 2)).tolist() == [5, 6]
-    assert np.flatnonzero(whole(topology, busy, "contiguous", 4)).tolist() == [0, 1, 2, 3]
-    assert np.flatnonzero(whole(topology, busy, "contiguous", 9)).tolist() == [5, 6, *range(9, 16)]
+    assert np.flatnonzero(groups_of_free_nodes(topology, busy, "contiguous", 2)).tolist() == [5, 6]
+    assert np.flatnonzero(groups_of_free_nodes(topology, busy, "contiguous", 4)).tolist() == [
+        0,
+        1,
+        2,
+        3,
+    ]
+    assert np.flatnonzero(groups_of_free_nodes(topology, busy, "contiguous", 9)).tolist() == [
+        5,
+        6,
+        *range(9, 16),
+    ]

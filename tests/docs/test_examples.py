@@ -19,10 +19,12 @@ def test_example_prints_its_recorded_output(script):
     """To record it again: ``python examples/NAME.py > examples/NAME.out``."""
     if "accasim" in script.name and find_spec("accasim") is None:
         pytest.skip("AccaSim is not installed: pip install 'cpsched[accasim]'")
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    process = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr
     recorded = script.with_suffix(".out")
-    assert done.stdout == recorded.read_text(), f"to record: python {script.name} > {recorded.name}"
+    assert process.stdout == recorded.read_text(), (
+        f"to record: python {script.name} > {recorded.name}"
+    )
 
 
 def test_there_are_examples():

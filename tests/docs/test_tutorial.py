@@ -57,40 +57,40 @@ SAVED = re.compile(r"```toml\n# (\S+\.toml)\n(.*?)```", re.DOTALL)
 REWRITE = "CPSCHED_REWRITE" in os.environ
 
 
-def _missing(shown, said):
+def _missing(shown, printed):
     """Return the first line shown that was not printed there; ``...`` stands for any lines."""
-    lines = iter(said)
+    lines = iter(printed)
     anywhere = False
     for wanted in shown:
         if wanted == "...":
             anywhere = True
             continue
-        found = next(lines, None)
-        while anywhere and found is not None and found != wanted:
-            found = next(lines, None)
-        if found != wanted:
+        line = next(lines, None)
+        while anywhere and line is not None and line != wanted:
+            line = next(lines, None)
+        if line != wanted:
             return wanted
         anywhere = False
     return None
 
 
-def _shown_now(shown, said):
+def _shown_now(shown, printed):
     """Return what is printed in place of the lines shown: after ``...`` from the likest line on."""
     now, ahead, anywhere = [], 0, False
     for line in shown:
         if line == "...":
             now.append(line)
-        elif ahead < len(said):
+        elif ahead < len(printed):
             if anywhere:
-                ahead = max(range(ahead, len(said)), key=lambda at: _likeness(line, said[at]))
-            now.append(said[ahead])
+                ahead = max(range(ahead, len(printed)), key=lambda at: _likeness(line, printed[at]))
+            now.append(printed[ahead])
             ahead += 1
         anywhere = line == "..."
     return now
 
 
-def _likeness(one, other):
-    words = [re.sub(r"\d", "0", line) for line in (one, other)]
+def _likeness(shown, now):
+    words = [re.sub(r"\d", "0", line) for line in (shown, now)]
     return SequenceMatcher(None, *words, autojunk=False).ratio()
 
 
@@ -120,11 +120,11 @@ def test_what_the_page_shows_is_true(page, tmp_path, monkeypatch, capsys):
                 main(words)
             printed = capsys.readouterr()
             assert not ended.value.code, f"{command}\n{printed.err[-2000:]}"
-            said, shown = printed.out.splitlines(), output.splitlines()
-            missing = _missing(shown, said)
+            lines, shown = printed.out.splitlines(), output.splitlines()
+            missing = _missing(shown, lines)
             assert REWRITE or missing is None, f"{command}not printed there: {missing!r}"
             if missing is not None:
-                shown = _shown_now(shown, said)
+                shown = _shown_now(shown, lines)
             now += command + "".join(f"{line}\n" for line in shown)
         blocks.append(now)
     assert len(blocks) >= 4

@@ -37,7 +37,7 @@ def test_it_compares_what_the_command_compares(tmp_path, capsys):
     write_log(four_jobs(), tmp_path / "few-jobs.csv")
     save_system(four_cores(), tmp_path / "four.json")
     log, system = str(tmp_path / "few-jobs.csv"), str(tmp_path / "four.json")
-    found = compare(
+    comparison = compare(
         log, system, dispatchers=["easy", "fifo"], repeat=2, baseline="fifo", out=tmp_path / "out"
     )
     options = ["-d", "easy", "-d", "fifo", "--repeat", "2", "--baseline", "fifo", "--no-report"]
@@ -47,15 +47,15 @@ def test_it_compares_what_the_command_compares(tmp_path, capsys):
     names = [sorted(p.name for p in (tmp_path / at / "runs").iterdir()) for at in ("out", "told")]
     assert names[0] == names[1]
     table = load_results(tmp_path / "told")
-    assert found.table.as_rows() == table.as_rows()
-    assert found.table.study.baseline == table.study.baseline
+    assert comparison.table.as_rows() == table.as_rows()
+    assert comparison.table.study.baseline == table.study.baseline
 
 
 def test_a_workload_and_a_system_are_taken_as_they_are():
-    found = compare(four_jobs(), four_cores(), dispatchers=["easy", "fifo"], predictors="last")
-    assert repr(found) == "<Comparison of 2 runs: 2 dispatchers (few-jobs on four)>"
+    comparison = compare(four_jobs(), four_cores(), dispatchers=["easy", "fifo"], predictors="last")
+    assert repr(comparison) == "<Comparison of 2 runs: 2 dispatchers (few-jobs on four)>"
     expected = simulate(four_jobs(), four_cores(), predictor="last")
-    first = found.runs[0]
+    first = comparison.runs[0]
     assert (first.schedule.start == expected.schedule.start).all()
     assert first.schedule.system == four_cores()
     assert first.schedule.workload.digest() == expected.schedule.workload.digest()
@@ -72,31 +72,34 @@ def test_runs_that_are_there_are_kept(tmp_path):
 
 
 def test_settings_count_for_every_run():
-    found = compare(four_jobs(), four_cores(), settings=Settings(overrun="extend"))
-    assert found.runs[0].settings.overrun == "extend"
+    comparison = compare(four_jobs(), four_cores(), settings=Settings(overrun="extend"))
+    assert comparison.runs[0].settings.overrun == "extend"
 
 
 def test_several_systems_are_compared_with_one():
-    found = compare(
+    comparison = compare(
         four_jobs(), [four_cores("small"), four_cores("other", cores=8)], baseline_system="small"
     )
-    assert [run[1] for run in found.table.baselines] == ["small"]
+    assert [run[1] for run in comparison.table.baselines] == ["small"]
 
 
 def test_a_folder_of_its_own_goes_with_the_comparison():
-    found = compare(four_jobs(), four_cores())
-    folder = found.folder
+    comparison = compare(four_jobs(), four_cores())
+    folder = comparison.folder
     assert (folder / "study.json").is_file()
-    del found
+    del comparison
     gc.collect()
     assert not folder.exists()
 
 
 def test_finished_runs_are_compared_with_a_dispatcher_of_ones_own():
-    runs = [simulate(four_jobs(), four_cores(), dispatcher=one) for one in ("easy", WidestFirst())]
-    found = compare_runs(runs)
-    assert [run[2] for run in found.table.repetitions] == ["easy", "widest-first"]
-    assert found.table.study.baseline.dispatcher == "easy"
+    runs = [
+        simulate(four_jobs(), four_cores(), dispatcher=dispatcher)
+        for dispatcher in ("easy", WidestFirst())
+    ]
+    comparison = compare_runs(runs)
+    assert [run[2] for run in comparison.table.repetitions] == ["easy", "widest-first"]
+    assert comparison.table.study.baseline.dispatcher == "easy"
     other = compare_runs({"mine": runs[1], "plain": runs[0]}, baseline="plain")
     assert [run[2] for run in other.table.repetitions] == ["mine", "plain"]
     assert other.table.study.baseline.dispatcher == "plain"
@@ -104,36 +107,39 @@ def test_finished_runs_are_compared_with_a_dispatcher_of_ones_own():
 
 def test_runs_that_differ_in_the_predictor_alone_are_compared():
     """There was no finding: each was compared with the dispatcher's run of its own predictor."""
-    runs = [simulate(four_jobs(), four_cores(), predictor=one) for one in ("requested", "last")]
-    for found in (
+    runs = [
+        simulate(four_jobs(), four_cores(), predictor=predictor)
+        for predictor in ("requested", "last")
+    ]
+    for comparison in (
         compare_runs(runs),
         compare(four_jobs(), four_cores(), predictors=["requested", "last"]),
     ):
-        assert found.finding
-        assert {run[3] for run in found.table.baselines} == {"requested"}
+        assert comparison.finding
+        assert {run[3] for run in comparison.table.baselines} == {"requested"}
 
 
 def test_a_comparison_shows_its_finding_and_its_tables():
-    found = compare(four_jobs(), four_cores(), dispatchers=["easy", "fifo"])
-    shown = parsed(found._repr_html_())
-    assert "Use compare(..., repeat=5)." in found.finding
+    comparison = compare(four_jobs(), four_cores(), dispatchers=["easy", "fifo"])
+    shown = parsed(comparison._repr_html_())
+    assert "Use compare(..., repeat=5)." in comparison.finding
     (text,) = shown.texts
-    assert text.startswith(f"{found.finding}\n\nfew-jobs on four\n")
+    assert text.startswith(f"{comparison.finding}\n\nfew-jobs on four\n")
     assert "Runtime estimate: requested time." in text
     assert "easy (baseline)" in text
 
 
 def test_results_as_a_data_frame_have_the_columns_of_their_file():
-    found = compare(four_jobs(), four_cores(), dispatchers=["easy", "fifo"])
-    frame = found.to_pandas()
-    assert list(frame.columns) == list(found.table.as_rows()[0])
+    comparison = compare(four_jobs(), four_cores(), dispatchers=["easy", "fifo"])
+    frame = comparison.to_pandas()
+    assert list(frame.columns) == list(comparison.table.as_rows()[0])
     assert frame[frame["metric"] == "wait_max_s"].query("jobs == 'all'")["value"].tolist() == [
         7080, 7080,
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"log": 7}, "the log is a int, must be the path of a log or a Workload"),
         ({"log": "nowhere.swf"}, "nowhere.swf: no such file"),
@@ -146,8 +152,8 @@ def test_results_as_a_data_frame_have_the_columns_of_their_file():
         ({"repeat": 0}, "^repeat: is 0"),
     ],
 )
-def test_what_cannot_be_compared_is_said_in_one_line(change, said):
-    with pytest.raises((TypeError, ValueError), match=said) as error:
+def test_what_cannot_be_compared_is_said_in_one_line(change, message):
+    with pytest.raises((TypeError, ValueError), match=message) as error:
         compare(**{"log": four_jobs(), "system": four_cores()} | change)
     assert "\n" not in str(error.value)
 

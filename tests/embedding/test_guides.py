@@ -22,7 +22,7 @@ def _blocks(guide, language):
 
 
 def _run(folder, *command):
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, *command],
         capture_output=True,
         text=True,
@@ -31,8 +31,8 @@ def _run(folder, *command):
         timeout=300,
         check=False,
     )
-    assert done.returncode == 0, done.stdout + done.stderr[-3000:]
-    return done.stdout
+    assert process.returncode == 0, process.stdout + process.stderr[-3000:]
+    return process.stdout
 
 
 @pytest.fixture
@@ -57,13 +57,13 @@ def test_recipes_end_in_checks_that_pass(guide, tmp_path, typed):
     # Of a class that comes again, the last one counts.
     (tmp_path / "my_package.py").write_text("\n\n".join(own))
     (tmp_path / "test_mine.py").write_text(checks)
-    said = _run(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_mine.py")
-    assert " passed" in said
+    output = _run(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_mine.py")
+    assert " passed" in output
     project = tomllib.loads(_blocks(guide, "toml")[0])["project"]
     for names in project["entry-points"].values():
         for name, target in names.items():
-            module, _, found = target.partition(":")
-            code = f"import {module}; print({module}.{found}.name)"
+            module, _, attribute = target.partition(":")
+            code = f"import {module}; print({module}.{attribute}.name)"
             assert typed(code).strip() == name
 
 
@@ -94,14 +94,14 @@ def test_an_order_of_ones_own_is_a_priority(tmp_path, typed):
 def test_the_first_predictor_is_good_for_one_simulation(tmp_path, typed):
     """And for no more: the guide says so."""
     (tmp_path / "my_package.py").write_text(_blocks("write-a-predictor.md", "python")[0])
-    said = typed(
+    output = typed(
         "from my_package import UserMean\n"
         "from cpsched.checks.of_predictors import CHECKS\n"
         "for check in CHECKS:\n"
         "    try:\n        check(UserMean)\n"
         "    except AssertionError:\n        print(check.__name__)\n",
     )
-    assert said.split() == ["check_survives_saving", "check_memory_is_bounded"]
+    assert output.split() == ["check_survives_saving", "check_memory_is_bounded"]
 
 
 def test_the_first_dispatcher_is_compared_with_easy(typed):
@@ -121,17 +121,17 @@ def test_a_regressor_as_the_guide_makes_it_a_predictor(tmp_path, typed):
     """Two small classes, and it simulates and is scored."""
     own, use = (b for b in _blocks("write-a-predictor.md", "python") if "MyForest" in b)
     (tmp_path / "my_package.py").write_text(own)
-    said = typed(use)
+    output = typed(use)
     # It used to be the whole arrays.
-    assert "<Evaluation of my-forest: 900 jobs, mean error " in said
+    assert "<Evaluation of my-forest: 900 jobs, mean error " in output
 
 
 def test_embedding_as_the_guide_does_it(tmp_path, typed):
     """A run is simulated and saved; a job is started on nodes without a simulator."""
-    whole, cluster = _blocks("embed.md", "python")
-    said = typed(whole)
-    assert "[]\n" in said
-    assert "easy" in said.partition("[]\n")[2]
+    program, cluster = _blocks("embed.md", "python")
+    output = typed(program)
+    assert "[]\n" in output
+    assert "easy" in output.partition("[]\n")[2]
     assert (tmp_path / "run" / "run.json").is_file()
     assert typed(cluster).startswith("0 ['node001', 'node001', 'node002', ")
 

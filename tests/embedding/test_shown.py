@@ -42,11 +42,11 @@ def test_the_leading_metrics_of_a_run_are_at_hand():
 
 def test_a_notebook_shows_the_leading_metrics_as_a_table():
     run = simulate(four_jobs(), four_cores())
-    told, shown = run.summary["wait_s"]["all"], parsed(run._repr_html_())
+    waits, shown = run.summary["wait_s"]["all"], parsed(run._repr_html_())
     (text,) = shown.texts
     assert text.startswith("easy on four: 4 jobs, 1 rejected\n")
     assert "bounded" in text
-    for value in (*map(duration, (7140, 3540, told["p99.9"], 7080)), "1.98"):
+    for value in (*map(duration, (7140, 3540, waits["p99.9"], 7080)), "1.98"):
         assert value in text
 
 
@@ -125,7 +125,7 @@ def test_a_log_and_a_system_are_named_by_their_files(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("log.swf",), "the system is missing. Give the name of a bundled system"),
         ((7, "eurora"), "the workload is a int, must be the path of a log or a Workload"),
@@ -135,12 +135,13 @@ def test_a_log_and_a_system_are_named_by_their_files(tmp_path):
         (("{log}", "nowhere.toml"), "nowhere.toml: no such file"),
     ],
 )
-def test_what_cannot_be_simulated_is_said_in_one_line(arguments, said, tmp_path):
+def test_what_cannot_be_simulated_is_said_in_one_line(arguments, message, tmp_path):
     write_log(four_jobs(), tmp_path / "log.csv")
     given = [
-        one.format(log=tmp_path / "log.csv") if isinstance(one, str) else one for one in arguments
+        argument.format(log=tmp_path / "log.csv") if isinstance(argument, str) else argument
+        for argument in arguments
     ]
-    with pytest.raises((TypeError, ValueError), match=said) as error:
+    with pytest.raises((TypeError, ValueError), match=message) as error:
         simulate(*given)
     assert "\n" not in str(error.value)
 

@@ -19,8 +19,8 @@ def test_it_is_what_the_command_answers(tmp_path, capsys):
     write_log(four_jobs(), tmp_path / "few-jobs.csv")
     save_system(four_cores(), tmp_path / "four.json")
     log, system = str(tmp_path / "few-jobs.csv"), str(tmp_path / "four.json")
-    found = cpsched.what_if(log, CHANGES, system=system, repeat=2, out=tmp_path / "out")
-    given = [part for one in CHANGES for part in ("--change", one)]
+    scenarios = cpsched.what_if(log, CHANGES, system=system, repeat=2, out=tmp_path / "out")
+    given = [part for change in CHANGES for part in ("--change", change)]
     with pytest.raises(SystemExit) as ended:
         main(["what-if", log, "--system", system, *given, "--repeat", "2", "--no-report",
               "--out", str(tmp_path / "told")])  # fmt: skip
@@ -28,29 +28,29 @@ def test_it_is_what_the_command_answers(tmp_path, capsys):
     names = [sorted(p.name for p in (tmp_path / at / "runs").iterdir()) for at in ("out", "told")]
     assert names[0] == names[1]
     table = load_results(tmp_path / "told")
-    assert found.table.as_rows() == table.as_rows()
+    assert scenarios.table.as_rows() == table.as_rows()
     # The sentence has the longest wait of the table: the mean over the repetitions.
     base, scenario, _ = table.repetitions
     assert table.get(scenario, "common_wait_max_s").base_value == pytest.approx(
         table.get(base, "wait_max_s").value
     )
-    assert found.finding.splitlines() == conclusions(table)
+    assert scenarios.finding.splitlines() == conclusions(table)
 
 
 def test_a_notebook_has_the_tables_the_sentences_and_the_runs():
-    found = cpsched.what_if(four_jobs(), CHANGES, system=four_cores())
-    assert [run[2] for run in found.table.repetitions] == ["baseline", "scale-load 2", "half"]
-    frame = found.to_pandas()
+    scenarios = cpsched.what_if(four_jobs(), CHANGES, system=four_cores())
+    assert [run[2] for run in scenarios.table.repetitions] == ["baseline", "scale-load 2", "half"]
+    frame = scenarios.to_pandas()
     changed = frame[frame["metric"] == "share_that_waits_longer"]
     assert set(changed["dispatcher"]) == {"scale-load 2", "half"}
-    assert [len(run.schedule.workload) for run in found.runs] == [4, 8, 2]
-    (text,) = parsed(found._repr_html_()).texts
+    assert [len(run.schedule.workload) for run in scenarios.runs] == [4, 8, 2]
+    (text,) = parsed(scenarios._repr_html_()).texts
     assert "half: mean wait " in text
     assert "No recorded start times in the log" in text
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "message"),
     [
         ({"changes": []}, "changes: is empty"),
         ({"changes": "drop user=eve"}, "drop:user=eve: user: no job of the log has the user 'eve'"),
@@ -60,10 +60,10 @@ def test_a_notebook_has_the_tables_the_sentences_and_the_runs():
         ({"policy": "nowhere.toml"}, "nowhere.toml"),
     ],
 )
-def test_what_makes_no_sense_is_one_line_before_anything_runs(more, said, tmp_path):
+def test_what_makes_no_sense_is_one_line_before_anything_runs(more, message, tmp_path):
     given = {"changes": "scale-load 2", "out": tmp_path / "out"} | more
     changes = given.pop("changes")
-    with pytest.raises((TypeError, ValueError), match=said) as error:
+    with pytest.raises((TypeError, ValueError), match=message) as error:
         cpsched.what_if(four_jobs(), changes, system=four_cores(), **given)
     assert "\n" not in str(error.value)
     assert not list(tmp_path.glob("out/runs/*"))

@@ -309,9 +309,9 @@ def test_what_cannot_be_is_an_error():
     cluster.dispatcher.decision = Decision([start], again_at=5)
     cluster.decide(5)
     assert cluster.is_due(5)
-    one = np.ones(1, dtype=np.int64)
+    ones = np.ones(1, dtype=np.int64)
     with pytest.raises(DispatchError, match="is given 2 tasks"):
-        cluster.start([Start(job, Allocation(one * 0, one * 2, one[:, None] * 2))], 6)
+        cluster.start([Start(job, Allocation(ones * 0, ones * 2, ones[:, None] * 2))], 6)
 
 
 def _saved(cluster):
@@ -428,25 +428,27 @@ def _busy():
 
 def test_a_saved_cluster_goes_on():
     """Everything is in its state: jobs, queue, nodes, who is held, and what was learnt."""
-    whole, again = _busy(), Cluster(_busy().system, "easy", "last:count=2")
-    again.restore(_saved(whole))
-    for cluster in (whole, again):
+    original, restored = _busy(), Cluster(_busy().system, "easy", "last:count=2")
+    restored.restore(_saved(original))
+    for cluster in (original, restored):
         cluster.release(3, 10)
         cluster.submit(_request(1, queue="b", user="u0"), 11, job_id="late")
     for now in (12, 13, 40):
-        assert _at_once(whole, now) == _at_once(again, now)
-        for handle in whole.view(now).running.handle.tolist()[:1]:
-            whole.end(handle, now)
-            again.end(handle, now)
+        assert _at_once(original, now) == _at_once(restored, now)
+        for handle in original.view(now).running.handle.tolist()[:1]:
+            original.end(handle, now)
+            restored.end(handle, now)
         if now == 13:
-            whole.set_down([], now)
-            again.set_down([], now)
-    same = [(one.view(50).waiting, one.view(50).running) for one in (whole, again)]
+            original.set_down([], now)
+            restored.set_down([], now)
+    same = [
+        (cluster.view(50).waiting, cluster.view(50).running) for cluster in (original, restored)
+    ]
     for left, right in zip(*same, strict=True):
         assert left.column(0).tolist() == right.column(0).tolist()
         assert left.runtime_estimate.tolist() == right.runtime_estimate.tolist()
         assert left.strings("user") == right.strings("user")
-    assert whole.view(50).free.tolist() == again.view(50).free.tolist()
+    assert original.view(50).free.tolist() == restored.view(50).free.tolist()
 
 
 def test_a_rigid_request_has_one_size_and_others_their_bounds():

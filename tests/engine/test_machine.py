@@ -13,12 +13,12 @@ from cpsched.systems.mapping import fit
 from cpsched.util.types import JobType
 
 
-def whole(values, dtype=np.int64):
+def integers(values, dtype=np.int64):
     """Return an array."""
     return np.array(values, dtype=dtype)
 
 
-GOOD = Allocation(whole([0, 1]), whole([2, 1]), whole([[2, 0], [1, 0]]))
+GOOD = Allocation(integers([0, 1]), integers([2, 1]), integers([[2, 0], [1, 0]]))
 
 
 def waiting():
@@ -35,16 +35,16 @@ def waiting():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"amount": whole([2, 1])}, r"amount int64\(2,\)"),
-        ({"amount": whole([[2], [1]])}, r"amount int64\(2, 1\).*\(K,\), \(K,\) and \(K, 2\)"),
-        ({"amount": whole([[2, 0, 0], [1, 0, 0]])}, r"amount int64\(2, 3\)"),
-        ({"amount": whole([[2, 0], [1, 0]], float)}, r"amount float64\(2, 2\)"),
-        ({"units": whole([2, 1], np.int32)}, r"units int32\(2,\)"),
+        ({"amount": integers([2, 1])}, r"amount int64\(2,\)"),
+        ({"amount": integers([[2], [1]])}, r"amount int64\(2, 1\).*\(K,\), \(K,\) and \(K, 2\)"),
+        ({"amount": integers([[2, 0, 0], [1, 0, 0]])}, r"amount int64\(2, 3\)"),
+        ({"amount": integers([[2, 0], [1, 0]], float)}, r"amount float64\(2, 2\)"),
+        ({"units": integers([2, 1], np.int32)}, r"units int32\(2,\)"),
         ({"node": [0, 1]}, "node list"),
-        ({"node": whole([[0, 1]])}, r"node int64\(1, 2\)"),
-        ({"units": whole([2, 1, 1])}, r"units int64\(3,\)"),
+        ({"node": integers([[0, 1]])}, r"node int64\(1, 2\)"),
+        ({"units": integers([2, 1, 1])}, r"units int64\(3,\)"),
         (
-            {"amount": whole([[2, -1], [1, 0]])},
+            {"amount": integers([[2, -1], [1, 0]])},
             "given -1 mem on node n0, which differs from its request",
         ),
     ],
@@ -66,6 +66,6 @@ def test_a_resized_job_is_expected_later_by_its_pause():
     state.store.writable[0, [c.RESIZE_COST, c.JOB_TYPE, c.UNITS_MIN]] = 10, JobType.MALLEABLE, 1
     state.start(0, GOOD, 0)
     state.core.expect_end(0, 100)
-    state.resize(0, Allocation(whole([0]), whole([2]), whole([[2, 0]])), 40)
+    state.resize(0, Allocation(integers([0]), integers([2]), integers([[2, 0]])), 40)
     assert state.store.columns[0, c.EXPECTED_END] == 140
     assert state.free.tolist() == [[0, 8], [2, 8]]

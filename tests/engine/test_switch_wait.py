@@ -27,8 +27,8 @@ class OneSwitch(Fifo):
             if job.max_switches == 0:
                 node = np.flatnonzero(view.free[:, 0])[::2][: job.units]
                 if len(node) == job.units:
-                    one = np.ones(len(node), dtype=np.int64)
-                    return Decision((Start(job.handle, Allocation(node, one, one[:, None])),))
+                    ones = np.ones(len(node), dtype=np.int64)
+                    return Decision((Start(job.handle, Allocation(node, ones, ones[:, None])),))
         return Decision(())
 
 
@@ -69,12 +69,12 @@ def test_a_held_job_waits_from_its_release_on():
 
 def test_a_job_that_has_ended_wakes_nobody():
     cluster = Cluster(tree(), "fifo")
-    gone, there = (
+    gone, waiting = (
         cluster.submit(request(2, max_switches=1, switch_wait=wait), 0) for wait in (30, 60)
     )
     cluster.cancel(gone, 5)
     assert cluster.next_wake == 60
-    cluster.cancel(there, 5)
+    cluster.cancel(waiting, 5)
     assert cluster.next_wake is None
 
 
@@ -108,9 +108,9 @@ def test_the_simulator_goes_to_the_second_at_which_a_limit_passes():
         (0, 2, 5), (2, 2, 5), nodes_min=[2, 2], nodes_max=[2, 2], max_switches=[0, 1],
         switch_wait=[300, 5],
     )  # fmt: skip
-    found = run(workload, tree(), OneSwitch())
-    assert found.schedule.start.tolist() == [0, 7]
-    assert verify(found.schedule) == []
+    result = run(workload, tree(), OneSwitch())
+    assert result.schedule.start.tolist() == [0, 7]
+    assert verify(result.schedule) == []
 
 
 @pytest.mark.parametrize(
@@ -123,10 +123,10 @@ def test_the_simulator_goes_to_the_second_at_which_a_limit_passes():
 def test_nodes_that_are_not_as_asked_are_refused(asked, complaint):
     cluster = Cluster(tree(), "fifo")
     cluster.submit(request(2, **asked), 0)
-    one = np.ones(2, dtype=np.int64)
+    ones = np.ones(2, dtype=np.int64)
     with pytest.raises(DispatchError, match=complaint):
-        cluster.start([Start(0, Allocation(np.array([0, 2]), one, one[:, None]))], 0)
-    cluster.start([Start(0, Allocation(np.array([2, 3]), one, one[:, None]))], 0)
+        cluster.start([Start(0, Allocation(np.array([0, 2]), ones, ones[:, None]))], 0)
+    cluster.start([Start(0, Allocation(np.array([2, 3]), ones, ones[:, None]))], 0)
 
 
 @pytest.mark.parametrize(
@@ -148,8 +148,8 @@ def test_the_log_brings_what_is_left_of_a_request():
     workload = jobs((0, 2, 5), (0, 2, 5), max_switches=[1, 0], switch_wait=[5, 5])
     fitted = fit(workload, tree())
     assert dict(fitted.rejected) == {}
-    found = run(fitted, tree(), OneSwitch())
-    assert found.schedule.start.tolist() == [5, 0]
+    result = run(fitted, tree(), OneSwitch())
+    assert result.schedule.start.tolist() == [5, 0]
     assert [int(status) for status in fitted.workload.status] == [Status.UNKNOWN] * 2
 
 

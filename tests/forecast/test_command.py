@@ -88,12 +88,14 @@ def test_forecasts_are_scored_beside_trivial_ones(files, cpsched):
     assert names == ["cpsched forecast", "recent waits", "similar jobs", "requested times"]
     assert len({forecaster["forecasts"] for forecaster in scores["forecasters"]}) == 1
     for score in ("interval_score", "crps"):
-        of = {forecaster["forecaster"]: forecaster[score] for forecaster in scores["forecasters"]}
-        best = min(names[1:], key=lambda name: of[name]["mean_s"])
-        assert of[best]["ratio"] == 1
-        ours = of["cpsched forecast"]
+        scores_of = {
+            forecaster["forecaster"]: forecaster[score] for forecaster in scores["forecasters"]
+        }
+        best = min(names[1:], key=lambda name: scores_of[name]["mean_s"])
+        assert scores_of[best]["ratio"] == 1
+        ours = scores_of["cpsched forecast"]
         assert ours["best"] == best
-        assert ours["ratio"] == pytest.approx(ours["mean_s"] / of[best]["mean_s"])
+        assert ours["ratio"] == pytest.approx(ours["mean_s"] / scores_of[best]["mean_s"])
         assert ours["interval"][0] <= ours["ratio"] <= ours["interval"][1]
 
 

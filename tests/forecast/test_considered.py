@@ -47,9 +47,9 @@ class WithOwnReason(First):
 
 def test_what_a_dispatcher_considers_comes_before_what_starts():
     workload = jobs((0, 1, 5), (0, 1, 5), job_id=list("AB"))
-    about = ask(workload, machine((4,)), "B", 0, First())
-    assert about.waiting.reason is WaitReason.NOT_CONSIDERED
-    assert about.summary.endswith("it would fit, but first does not consider it")
+    answer = ask(workload, machine((4,)), "B", 0, First())
+    assert answer.waiting.reason is WaitReason.NOT_CONSIDERED
+    assert answer.summary.endswith("it would fit, but first does not consider it")
     explanation = ask(workload, machine((4,)), "B", 0, WithOwnReason())
     assert explanation.waiting.reason is WaitReason.NOT_CONSIDERED
     assert explanation.summary.endswith(
@@ -70,10 +70,12 @@ def test_what_a_dispatcher_considers_comes_before_what_starts():
     ],
 )
 def test_a_job_outside_a_window_waits_for_that_window(dispatcher, named):
-    about = ask(crowd(), machine(*[(1,)] * 8), "G", 3 if "ipsched" in dispatcher else 2, dispatcher)
-    assert about.state is JobState.WAITING
-    assert about.waiting.reason is WaitReason.NOT_CONSIDERED
-    assert named in about.summary
+    explanation = ask(
+        crowd(), machine(*[(1,)] * 8), "G", 3 if "ipsched" in dispatcher else 2, dispatcher
+    )
+    assert explanation.state is JobState.WAITING
+    assert explanation.waiting.reason is WaitReason.NOT_CONSIDERED
+    assert named in explanation.summary
 
 
 def test_a_limit_that_is_not_known_is_no_date():
@@ -85,8 +87,8 @@ def test_a_limit_that_is_not_known_is_no_date():
     )  # fmt: skip
     for job, time in (("B", 1), ("C", 2), ("A", 0), ("A", 5), ("D", 3)):
         for dispatcher in ("easy", "conservative", "lookahead"):
-            about = ask(workload, machine((4,)), job, time, dispatcher)
-            shown = text(about)
+            explanation = ask(workload, machine((4,)), job, time, dispatcher)
+            shown = text(explanation)
             assert "31,536," not in shown, shown
             assert "365 d" not in shown, shown
             assert "364 d" not in shown, shown

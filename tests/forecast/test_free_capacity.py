@@ -20,7 +20,7 @@ def view_of(fitted):
     return cluster.view(0)
 
 
-def room_of(system, free, *row, **columns):
+def free_capacity_of(system, free, *row, **columns):
     """Return the room for one job where nodes have so much free."""
     view = view_of(fit(jobs(row, resources=system.resources, **columns), system))
     return Fitting(view, 0).free_capacity(np.array(free, dtype=np.int64))
@@ -52,22 +52,24 @@ OBSTACLES = {
 def test_the_obstacle_is_named(obstacle):
     node, other_node, columns = OBSTACLES[obstacle]
     units = 2 if "request" in columns else 4
-    room = room_of(machine((4,), (4,)), [[node], [other_node]], 0, units, 5, **columns)
-    assert room.obstacle.startswith(obstacle)
-    assert room.fits == (not obstacle)
+    capacity = free_capacity_of(machine((4,), (4,)), [[node], [other_node]], 0, units, 5, **columns)
+    assert capacity.obstacle.startswith(obstacle)
+    assert capacity.fits == (not obstacle)
 
 
 def test_enough_of_all_but_not_together():
     """A core is free on n0 only, a GPU on n1 only."""
     system = machine((4, 1), (4, 1), resources=("core", "gpu"))
-    room = room_of(system, [[4, 0], [0, 1]], 0, 1, 5, request=[[1, 1]])
-    assert room.obstacle == (
+    capacity = free_capacity_of(system, [[4, 0], [0, 1]], 0, 1, 5, request=[[1, 1]])
+    assert capacity.obstacle == (
         "enough of every resource is free, but on different nodes: 0 of its 1 task fit"
     )
-    assert (room.units, room.short) == (0, 1)
+    assert (capacity.units, capacity.short) == (0, 1)
 
 
 def test_consecutive_nodes():
-    room = room_of(machine((1,), (1,), (1,)), [[1], [0], [1]], 0, 2, 5, contiguous=[True])
-    assert room.obstacle == "there is free capacity for its tasks, but not on consecutive nodes"
-    assert [(place.nodes, place.units) for place in room.places] == [("n[0,2]", 1)]
+    capacity = free_capacity_of(
+        machine((1,), (1,), (1,)), [[1], [0], [1]], 0, 2, 5, contiguous=[True]
+    )
+    assert capacity.obstacle == "there is free capacity for its tasks, but not on consecutive nodes"
+    assert [(place.nodes, place.units) for place in capacity.places] == [("n[0,2]", 1)]

@@ -162,12 +162,12 @@ def test_why_a_job_waits(slurm):
     slurm.advance(1)
     submit(slurm, 600, required=("node003",))
     slurm.advance(5)
-    about = LiveQueue(slurm.snapshot(), slurm.system, "easy").why(first)
-    assert about.state == "waiting"
-    assert about.waiting is not None
-    assert [other.job_id for other in about.waiting.waits_for] == ["1"]
-    assert about.overtaken == 1
-    assert "overtaken by 1 job submitted later" in text(about)
+    explanation = LiveQueue(slurm.snapshot(), slurm.system, "easy").why(first)
+    assert explanation.state == "waiting"
+    assert explanation.waiting is not None
+    assert [other.job_id for other in explanation.waiting.waits_for] == ["1"]
+    assert explanation.overtaken == 1
+    assert "overtaken by 1 job submitted later" in text(explanation)
     view = LiveQueue(slurm.snapshot(), slurm.system, "easy").slurms_view(first, None)
     assert view == {"state": "PENDING", "reason": "Resources", "expects": None}
 
@@ -175,14 +175,14 @@ def test_why_a_job_waits(slurm):
 def test_a_job_that_would_start(slurm):
     """Nothing is in its way but that nobody starts it."""
     key = submit(slurm, 60)
-    about = LiveQueue(slurm.snapshot(), slurm.system, "easy").why(key)
-    assert about.state == "starts"
-    assert [place.nodes for place in about.places] == ["node001"]
+    explanation = LiveQueue(slurm.snapshot(), slurm.system, "easy").why(key)
+    assert explanation.state == "starts"
+    assert [place.nodes for place in explanation.places] == ["node001"]
     late = submit(slurm, 60, eligible=slurm.now + 900)
     queue = LiveQueue(slurm.snapshot(), slurm.system, "easy")
-    about = queue.why(late)
-    assert about.state == "held"
-    assert "it may not start before" in about.reason
+    explanation = queue.why(late)
+    assert explanation.state == "held"
+    assert "it may not start before" in explanation.reason
     with pytest.raises(ConfigError, match="is not in the queue"):
         queue.slurms_view("99", None)
 
@@ -236,9 +236,9 @@ def test_commands_ask_the_same_queue(slurm, asking):
     assert "Slurm       PENDING" in out
     assert "forecast    Job 2 of ada" in out
     code, out, _ = asking("explain", waiting, *options, "--json")
-    about = json.loads(out)
-    assert about["slurm"]["state"] == "PENDING"
-    assert about["forecast"]["schema"] == "cpsched.forecast/1"
+    description = json.loads(out)
+    assert description["slurm"]["state"] == "PENDING"
+    assert description["forecast"]["schema"] == "cpsched.forecast/1"
 
 
 def test_the_history_of_a_command_is_that_of_a_file_or_of_sacct(slurm, asking, tmp_path):

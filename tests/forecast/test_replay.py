@@ -46,7 +46,7 @@ def test_what_comes_later_changes_no_forecast():
     users = [f"u{user}" for user in rng.integers(0, 6, 220)]
 
     def fitted(submit, units, runtime, asked):
-        rows = zip(*(one.tolist() for one in (submit, units, runtime, asked)), strict=True)
+        rows = zip(*(column.tolist() for column in (submit, units, runtime, asked)), strict=True)
         return fit(jobs(*rows, user=users), machine(*[(1,)] * 16))
 
     asked = 4 * runtime + 60
@@ -61,7 +61,9 @@ def test_what_comes_later_changes_no_forecast():
         asked,
     )
     under = {"dispatcher": "easy", "predictor": "requested", "settings": Settings()}
-    first, second = (replay(one, forecasts=80, scenarios=2, **under) for one in (log, other))
+    first, second = (
+        replay(variant, forecasts=80, scenarios=2, **under) for variant in (log, other)
+    )
     known = [at for at, job in enumerate(first.job) if submit[int(job)] <= now]
     assert 10 < len(known) < len(first.job)
     assert first.job[: len(known)] == second.job[: len(known)]

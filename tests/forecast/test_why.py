@@ -65,8 +65,8 @@ def test_rules_and_plans_reserve_as_they_decide(dispatcher, could_start):
     A plan of the whole queue is made of predictions, and EASY by WSEPT reserves by requests.
     """
     workload = fit(jobs((0, 4, 10, 20), (1, 4, 4, 20), job_id=list("AB")), machine((4,)))
-    about = why_in_log(workload, job="B", time=1, dispatcher=dispatcher)
-    assert about.waiting.could_start == could_start
+    explanation = why_in_log(workload, job="B", time=1, dispatcher=dispatcher)
+    assert explanation.waiting.could_start == could_start
 
 
 @pytest.mark.usefixtures("foretold")
@@ -85,11 +85,11 @@ def test_reservations_by_bounds(dispatcher):
            0  3    8 10  14
     """
     workload = jobs((0, 2, 10, 20), (1, 4, 4, 20), (3, 1, 10, 20), job_id=list("ABC"))
-    about = ask(workload, machine((4,)), "C", 3, dispatcher)
-    assert about.waiting.reason is WaitReason.RESERVATION
-    ahead = about.waiting.ahead
+    explanation = ask(workload, machine((4,)), "C", 3, dispatcher)
+    assert explanation.waiting.reason is WaitReason.RESERVATION
+    ahead = explanation.waiting.ahead
     assert (ahead.job_id, ahead.start, ahead.rank) == ("B", 14, 1)
-    assert "it is expected to run until 15 s and would delay job B" in about.summary
+    assert "it is expected to run until 15 s and would delay job B" in explanation.summary
     head = ask(workload, machine((4,)), "B", 3, dispatcher)
     assert [(job.job_id, job.end) for job in head.waiting.waits_for] == [("A", 14)]
 
@@ -109,18 +109,18 @@ def test_easy_keeps_the_heads_reservation():
     """
     workload = jobs((0, 2, 10), (1, 4, 4), (3, 1, 6), (4, 1, 8), job_id=list("ABCD"))
     four = machine((4,))
-    about = ask(workload, four, "D", 4)
-    assert (about.state, about.decided, about.rank, about.queue_length) == (
+    explanation = ask(workload, four, "D", 4)
+    assert (explanation.state, explanation.decided, explanation.rank, explanation.queue_length) == (
         JobState.WAITING,
         4,
         2,
         2,
     )
-    assert about.waiting.reason is WaitReason.RESERVATION
-    ahead = about.waiting.ahead
+    assert explanation.waiting.reason is WaitReason.RESERVATION
+    ahead = explanation.waiting.ahead
     assert (ahead.job_id, ahead.start, ahead.end, ahead.nodes) == ("B", 10, 14, "n0")
-    assert about.waiting.room.fits
-    assert about.summary == (
+    assert explanation.waiting.room.fits
+    assert explanation.summary == (
         "job D does not start at 4 s: it would fit, but it is expected to run until 12 s and would"
         " delay job B (4 tasks, number 1 in the queue), planned for 10 s"
     )
@@ -133,8 +133,8 @@ def test_easy_keeps_the_heads_reservation():
     assert "planned for second 10. This one is expected to end by then, at 9" in backfilled.reason
     assert ask(workload, four, "A", 0).reason == "it is first in the queue, and it fits"
     # Nothing is decided between 4 and 9, so at 8 the answer is that of 4.
-    assert ask(workload, four, "D", 8).summary == about.summary
-    assert max(map(len, text(about, width=60).splitlines())) <= 60
+    assert ask(workload, four, "D", 8).summary == explanation.summary
+    assert max(map(len, text(explanation, width=60).splitlines())) <= 60
 
 
 def test_a_gpu_is_short():
@@ -149,17 +149,17 @@ def test_a_gpu_is_short():
         (0, 1, 20), (0, 1, 10), (1, 2, 5),
         request=[[1, 1], [1, 0], [1, 1]], resources=("core", "gpu"), job_id=list("ACB"),
     )  # fmt: skip
-    about = ask(workload, system, "B", 5, "greedy")
-    room = about.waiting.room
-    assert about.waiting.reason is WaitReason.NO_ROOM
-    assert room.obstacle == "it needs 2 GPUs, and 1 GPU is free"
-    assert (room.units, room.short) == (1, 1)
-    assert [(place.nodes, place.units) for place in room.places] == [("n3", 1)]
-    core, gpu = room.resources
+    explanation = ask(workload, system, "B", 5, "greedy")
+    capacity = explanation.waiting.room
+    assert explanation.waiting.reason is WaitReason.NO_ROOM
+    assert capacity.obstacle == "it needs 2 GPUs, and 1 GPU is free"
+    assert (capacity.units, capacity.short) == (1, 1)
+    assert [(place.nodes, place.units) for place in capacity.places] == [("n3", 1)]
+    core, gpu = capacity.resources
     assert (core.demand, core.free, core.capacity, core.units) == (2, 6, 8, 2)
     assert (gpu.demand, gpu.free, gpu.capacity, gpu.units) == (2, 1, 2, 1)
-    assert (ids(about.waiting.waits_for), about.waiting.could_start) == (["A"], 20)
-    shown = text(about)
+    assert (ids(explanation.waiting.waits_for), explanation.waiting.could_start) == (["A"], 20)
+    shown = text(explanation)
     assert "gpu 2 1 1 2 1" in " ".join(shown.split())
     assert "fits now    1 of 2 tasks (1 short): 1 task on n3" in shown
     assert "waits for   job A (1 task), from 0 s to 20 s as expected, on n2" in shown
@@ -168,12 +168,12 @@ def test_a_gpu_is_short():
 def test_others_start_instead():
     """At 10 both B and C fit alone; B is older and takes all."""
     workload = jobs((0, 4, 10), (1, 4, 4), (2, 1, 3), job_id=list("ABC"))
-    about = ask(workload, machine((4,)), "C", 10, "greedy:order=fifo")
-    assert about.waiting.reason is WaitReason.OTHERS_START
-    (before,) = about.waiting.before
+    explanation = ask(workload, machine((4,)), "C", 10, "greedy:order=fifo")
+    assert explanation.waiting.reason is WaitReason.OTHERS_START
+    (before,) = explanation.waiting.before
     assert (before.job_id, before.rank, before.start, before.end) == ("B", 1, 10, 14)
-    assert (ids(about.waiting.waits_for), about.waiting.could_start) == (["B"], 14)
-    assert about.summary.endswith("it would fit, but 1 job that starts now goes before it")
+    assert (ids(explanation.waiting.waits_for), explanation.waiting.could_start) == (["B"], 14)
+    assert explanation.summary.endswith("it would fit, but 1 job that starts now goes before it")
 
 
 @pytest.mark.parametrize(
@@ -201,9 +201,9 @@ def test_others_start_instead():
     ],
 )  # fmt: skip
 def test_what_dispatchers_say_of_a_job_that_would_fit(rows, job, time, dispatcher, reason, words):
-    about = ask(jobs(*rows), machine((4,)), job, time, dispatcher)
-    assert about.waiting.reason is reason
-    assert words in about.summary
+    explanation = ask(jobs(*rows), machine((4,)), job, time, dispatcher)
+    assert explanation.waiting.reason is reason
+    assert words in explanation.summary
 
 
 def test_conservative_names_the_reservation_that_is_not_the_heads():
@@ -214,10 +214,13 @@ def test_conservative_names_the_reservation_that_is_not_the_heads():
     it fits beside B at 10, and would run until 15, into C's reservation.
     """
     workload = jobs((0, 4, 10), (1, 1, 4), (2, 4, 4), (3, 1, 5), job_id=list("ABCD"))
-    about = ask(workload, machine((4,)), "D", 10, "conservative")
-    assert (about.waiting.reason, about.waiting.ahead.job_id) == (WaitReason.RESERVATION, "C")
-    assert about.waiting.ahead.start == 14
-    assert about.waiting.planned == 18
+    explanation = ask(workload, machine((4,)), "D", 10, "conservative")
+    assert (explanation.waiting.reason, explanation.waiting.ahead.job_id) == (
+        WaitReason.RESERVATION,
+        "C",
+    )
+    assert explanation.waiting.ahead.start == 14
+    assert explanation.waiting.planned == 18
 
 
 def test_every_state():
@@ -243,17 +246,17 @@ def test_every_state():
 
 def test_running_since_an_earlier_decision():
     """B is submitted at 3 and so decided there: A's start is history."""
-    about = ask(jobs((0, 1, 10), (3, 4, 1), job_id=["A", "B"]), machine((4,)), "A", 5)
-    assert about.state is JobState.RUNNING
-    assert about.summary == "job A has run since 0 s and is expected to end at 10 s"
+    explanation = ask(jobs((0, 1, 10), (3, 4, 1), job_id=["A", "B"]), machine((4,)), "A", 5)
+    assert explanation.state is JobState.RUNNING
+    assert explanation.summary == "job A has run since 0 s and is expected to end at 10 s"
 
 
 def test_held_by_another_job_and_in_a_chain():
     """D waits for C, which waits for B, which waits for its turn; E waits for F, held until 90."""
     workload = jobs((0, 1, 10), (1, 1, 4), job_id=["A", "B"], dependency=[-1, 0])
-    about = ask(workload, machine((4,)), "B", 5)
-    assert about.state is JobState.HELD
-    assert about.reason == "it may not start before job A has ended, which runs"
+    explanation = ask(workload, machine((4,)), "B", 5)
+    assert explanation.state is JobState.HELD
+    assert explanation.reason == "it may not start before job A has ended, which runs"
     names = ["A", "B", "C", "D", "F", "E"]
     workload = jobs(
         (0, 1, 50), *[(1, 1, 4)] * 5, job_id=names, dependency=[-1, -1, 1, 2, -1, 4],
@@ -271,9 +274,13 @@ def test_held_by_another_job_and_in_a_chain():
 def test_not_asked_since_it_came():
     """On a grid of 10 s a job of second 3 is seen at 10; the decision of 0 is not about it."""
     workload = jobs((0, 1, 30), (3, 1, 4), (12, 4, 1), job_id=["A", "B", "C"])
-    about = ask(workload, machine((4,)), "B", 7, dispatch_interval=10)
-    assert (about.state, about.waiting, about.next_decision) == (JobState.WAITING, None, 10)
-    assert about.summary == (
+    explanation = ask(workload, machine((4,)), "B", 7, dispatch_interval=10)
+    assert (explanation.state, explanation.waiting, explanation.next_decision) == (
+        JobState.WAITING,
+        None,
+        10,
+    )
+    assert explanation.summary == (
         "job B does not start at 0 s: the dispatcher has not been called since the job was"
         " submitted (next: 10 s at the earliest)"
     )
@@ -285,8 +292,12 @@ def test_events_without_a_decision_behind_the_last_one():
 
     The last decision by 5 is that of 1, although 3 lay before it when it was made.
     """
-    about = ask(jobs((0, 1, 3), (1, 1, 9)), machine((4,)), 1, 5, "fifo")
-    assert (about.decided, about.state, about.queue_length) == (1, JobState.RUNNING, 1)
+    explanation = ask(jobs((0, 1, 3), (1, 1, 9)), machine((4,)), 1, 5, "fifo")
+    assert (explanation.decided, explanation.state, explanation.queue_length) == (
+        1,
+        JobState.RUNNING,
+        1,
+    )
 
 
 def test_the_plan_of_a_dispatcher_of_ones_own():
@@ -301,10 +312,10 @@ def test_the_plan_of_a_dispatcher_of_ones_own():
             return Decision(planned_starts=PlannedStarts((handle,), (7,), where))
 
     fitted = fit(jobs((0, 1, 3), job_id=["A"]), machine((4,), (4,)))
-    about = why_in_log(fitted, job="A", time=0, dispatcher=Talker())
-    assert (about.rank, about.waiting.reason) == (None, WaitReason.PLANNED_LATER)
-    assert about.summary.endswith("it would fit, but talker plans it for 7 s")
-    shown = text(about).splitlines()
+    explanation = why_in_log(fitted, job="A", time=0, dispatcher=Talker())
+    assert (explanation.rank, explanation.waiting.reason) == (None, WaitReason.PLANNED_LATER)
+    assert explanation.summary.endswith("it would fit, but talker plans it for 7 s")
+    shown = text(explanation).splitlines()
     assert "planned     to start at 7 s, in 7 s on n0" in shown
 
 
@@ -329,25 +340,25 @@ def test_a_dispatcher_of_ones_own_says_whom_it_looks_at(job, cause, sentence):
             return view.waiting.rows[:2]
 
     workload = jobs((0, 1, 10), (0, 1, 10), (0, 1, 10), job_id=list("ABC"))
-    about = why_in_log(fit(workload, machine((4,))), job=job, time=0, dispatcher=Chooser())
-    assert about.waiting.reason is cause
-    assert sentence in about.summary
+    explanation = why_in_log(fit(workload, machine((4,))), job=job, time=0, dispatcher=Chooser())
+    assert explanation.waiting.reason is cause
+    assert sentence in explanation.summary
 
 
 def test_slurms_window_is_one_of_time():
     """C fits beside A and waits behind B for the backfill pass at 30 s."""
     workload = jobs((0, 2, 100), (1, 4, 10), (2, 1, 10), job_id=list("ABC"))
-    about = ask(workload, machine((1,), (1,), (1,), (1,)), "C", 2, "slurm-backfill:window=1")
-    assert (about.waiting.reason, about.waiting.asked_again) == (WaitReason.ORDER, 30)
-    assert about.summary.endswith("does not fit, and may not be overtaken before 30 s")
+    explanation = ask(workload, machine((1,), (1,), (1,), (1,)), "C", 2, "slurm-backfill:window=1")
+    assert (explanation.waiting.reason, explanation.waiting.asked_again) == (WaitReason.ORDER, 30)
+    assert explanation.summary.endswith("does not fit, and may not be overtaken before 30 s")
 
 
 def test_several_jobs_of_one_id():
     """The one submitted last by then is meant, and the text says so."""
     workload = jobs((0, 1, 3), (5, 1, 3), (9, 1, 3), job_id=["A", "A", "A"])
-    about = ask(workload, machine((4,)), "A", 6)
-    assert (about.job.submit, about.same_id) == (5, 3)
-    assert "last submitted of 3 jobs with this id" in text(about)
+    explanation = ask(workload, machine((4,)), "A", 6)
+    assert (explanation.job.submit, explanation.same_id) == (5, 3)
+    assert "last submitted of 3 jobs with this id" in text(explanation)
 
 
 def test_ids_that_are_not_there_and_times_too_early():
@@ -368,8 +379,8 @@ def test_hostile_names_are_escaped():
     evil = "\x1b[2Jx\nrm"
     workload = jobs((0, 4, 3), (0, 4, 3), job_id=[evil, "B"], user=["\x1b[31m", "b"])
     four = machine((4,))
-    for about in (ask(workload, four, evil, 0), ask(workload, four, "B", 0)):
-        shown = text(about)
+    for explanation in (ask(workload, four, evil, 0), ask(workload, four, "B", 0)):
+        shown = text(explanation)
         assert "\x1b" not in shown
         assert "\\x1b[2Jx\\nrm" in shown
     with pytest.raises(ConfigError) as error:
@@ -392,36 +403,41 @@ def test_explanations_agree_with_the_schedule(name, system, workload, time, inte
         return
     schedule = run(fitted, system, name, dispatch_interval=interval).schedule
     for row in np.flatnonzero(workload.submit <= time).tolist():
-        about = why_in_log(
+        explanation = why_in_log(
             fitted, job=str(workload.job_id[row]), time=time, dispatcher=name,
             settings=Settings(dispatch_interval=interval),
         )  # fmt: skip
         start, end = int(schedule.start[row]), int(schedule.end[row])
         holds = {
             JobState.REJECTED: row in schedule.rejected,
-            JobState.STARTS: start == about.decided,
+            JobState.STARTS: start == explanation.decided,
             JobState.WAITING: start > time,
             JobState.RUNNING: start <= time < end,
             JobState.ENDED: end <= time,
         }
-        assert holds[about.state]
-        if about.waiting is not None:
-            assert about.waiting.room.fits == (about.waiting.reason is not WaitReason.NO_ROOM)
-            assert about.waiting.could_start is None or about.waiting.could_start > about.decided
+        assert holds[explanation.state]
+        if explanation.waiting is not None:
+            assert explanation.waiting.room.fits == (
+                explanation.waiting.reason is not WaitReason.NO_ROOM
+            )
+            assert (
+                explanation.waiting.could_start is None
+                or explanation.waiting.could_start > explanation.decided
+            )
             # EASY and FIFO hold nobody back without a reason that can be named.
-            assert about.waiting.reason is not WaitReason.PLANNED_LATER or name.startswith(
+            assert explanation.waiting.reason is not WaitReason.PLANNED_LATER or name.startswith(
                 ("conserv", "cp-pool")
             )
-        assert text(about)
+        assert text(explanation)
 
 
 def test_how_many_jobs_have_overtaken_it():
     """Job 1 wants all cores; jobs 2 and 3 are backfilled, job 4 comes later and waits."""
     workload = jobs((0, 1, 50), (1, 3, 10), (2, 1, 5), (3, 1, 5), (4, 2, 90))
-    about = ask(workload, machine([3]), 1, 6)
-    assert about.overtaken == 2
-    assert "overtaken by 2 jobs submitted later" in text(about)
-    assert about.to_dict()["schema"] == "cpsched.explain/1"
+    explanation = ask(workload, machine([3]), 1, 6)
+    assert explanation.overtaken == 2
+    assert "overtaken by 2 jobs submitted later" in text(explanation)
+    assert explanation.to_dict()["schema"] == "cpsched.explain/1"
     assert ask(workload, machine([3]), 0, 6).overtaken is None
     # One that may not start before second 4 is overtaken by nobody until then.
     held = workload.with_columns(begin=np.array([-1, 4, -1, -1, -1]))

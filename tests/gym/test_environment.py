@@ -62,8 +62,8 @@ def test_many_environments_do_what_single_ones_do():
     )
     assert isinstance(many.unwrapped, BatchSchedulingVector)
     first = np.array([0, 40, 85])
-    one = env_of(workload, length=30, behind="sjf")
-    expected = {int(row): played(one, lambda rows, mask: 0, int(row)) for row in first}
+    single = env_of(workload, length=30, behind="sjf")
+    expected = {int(row): played(single, lambda rows, mask: 0, int(row)) for row in first}
     rows, info = many.reset(seed=5, options={"first": first})
     assert many.observation_space.contains(rows)
     assert info["action_mask"].shape == (3, 128)
@@ -85,11 +85,11 @@ def test_equal_seeds_are_equal_episodes():
     def seen(seed):
         many = BatchSchedulingVector(drawn(3), POOL, num_envs=4, length=15)
         rows, info = many.reset(seed=seed)
-        found = [rows]
+        shown = [rows]
         for _ in range(60):
             rows, *_, info = many.step(info["action_mask"].argmax(axis=1))
-            found.append(rows)
-        return np.stack(found)
+            shown.append(rows)
+        return np.stack(shown)
 
     assert (seen(1) == seen(1)).all()
     assert (seen(1) != seen(2)).any()
@@ -104,7 +104,7 @@ def test_some_of_many_begin_anew():
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"system": None}, "system: is missing"),
         ({"rows": (0, 10)}, "rows: is 0 to 10, must be in 0 to 120 and have 50 jobs"),
@@ -126,9 +126,9 @@ def test_some_of_many_begin_anew():
         ({"estimates": [1, 2]}, "estimates: has shape"),
     ],
 )
-def test_options_that_cannot_be_are_refused(given, said):
+def test_options_that_cannot_be_are_refused(given, message):
     given = {"system": POOL, "length": 50, **given}
-    with pytest.raises(ConfigError, match=said):
+    with pytest.raises(ConfigError, match=message):
         env_of(drawn(4), **given)
 
 

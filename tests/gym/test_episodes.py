@@ -93,8 +93,8 @@ def test_rewards_sum_to_the_measure_of_the_simulated_run(measure, metric):
     expected = run(workload, POOL, "easy").metrics[metric]
     for reward in ("dense", "end"):
         env = env_of(workload, measure=measure, reward=reward)
-        _, total, said = played(env, first_come)
-        assert said == pytest.approx(expected)
+        _, total, measured = played(env, first_come)
+        assert measured == pytest.approx(expected)
         assert total == pytest.approx(-expected)
     env = env_of(workload, measure=measure, relative_to="fifo")
     assert played(env, first_come)[1] == pytest.approx(-1.0)
@@ -110,16 +110,16 @@ def test_what_is_not_known_yet_is_not_shown(decides, overrun):
     """
     workload = drawn(7)
 
-    def watched(one):
-        env = env_of(one, overrun=overrun, observation="dict", **decides)
+    def watched(variant):
+        env = env_of(variant, overrun=overrun, observation="dict", **decides)
         seen, _ = env.reset(options={"first": 0})
-        found, done = [], False
+        steps, done = [], False
         rng = np.random.default_rng(3)
         while not done:
-            found.append((env.episodes.now[0], seen, env.action_masks()))
+            steps.append((env.episodes.now[0], seen, env.action_masks()))
             action = rng.choice(np.flatnonzero(env.action_masks()))
             seen, _, done, *_ = env.step(action)
-        return found, env.starts
+        return steps, env.starts
 
     before, starts = watched(workload)
     now = int(workload.submit[60])

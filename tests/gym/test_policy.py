@@ -78,7 +78,7 @@ def test_a_policy_decides_on_a_machine_in_use(tmp_path):
         Request(units=units, resources={"core": 1}, requested_time=seconds)
         for units, seconds in ((10, 50), (9, 40), (7, 300), (6, 20))
     ]
-    handles = [cluster.submit(one, 0) for one in asked]
+    handles = [cluster.submit(request, 0) for request in asked]
     # The fourth is the shortest; then the second, which leaves one core.
     starts = cluster.decide(0).actions
     assert [start.handle for start in starts] == [handles[3], handles[1]]
@@ -103,9 +103,9 @@ def test_a_policy_keeps_segments_together(tmp_path):
 
 def test_a_policy_survives_its_file(tmp_path):
     spec = shortest_policy(tmp_path / "agent.zip", wait=True, visible=9)
-    one = load(tmp_path / "agent.zip")
+    loaded = load(tmp_path / "agent.zip")
     assert str(spec_of("dispatchers", build("dispatchers", spec))) == spec
-    assert one.options == Options(wait=True, visible=9)
+    assert loaded.options == Options(wait=True, visible=9)
     (tmp_path / "again").mkdir()
     shortest_policy(tmp_path / "again" / "agent.zip", wait=True, visible=9)
     same = (tmp_path / "again" / "agent.zip").read_bytes()
@@ -125,7 +125,7 @@ def altered(path, old, new):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         (b'"format": 1', b'"format": 9', "is a policy of format 9, and this cpsched reads 1"),
         (b'"cpsched policy"', b'"a cake"', "not a policy of cpsched but 'a cake'"),
@@ -137,11 +137,11 @@ def altered(path, old, new):
         (b'"kind"', b'"cake"', "is not a policy of cpsched, or is damaged"),
     ],
 )
-def test_files_that_are_no_policies_of_ours_are_refused(tmp_path, old, new, said):
+def test_files_that_are_no_policies_of_ours_are_refused(tmp_path, old, new, message):
     path = tmp_path / "agent.zip"
     spec = shortest_policy(path)
     altered(path, old, new)
-    with pytest.raises(ConfigError, match=said) as error:
+    with pytest.raises(ConfigError, match=message) as error:
         build("dispatchers", spec)
     assert "\n" not in str(error.value)
     assert "agent.zip" in str(error.value)
@@ -156,12 +156,12 @@ def test_a_command_runs_a_policy_and_says_what_is_wrong_with_it(cpsched, four_co
     code, _, err = cpsched(*command, "-d", "learned:file=agent.zip", "--out", "run")
     assert code == 0, err
     (four_cores / "text.zip").write_text("no archive")
-    for file, said in (
+    for file, message in (
         ("no.zip", "no such policy file"),
         ("text.zip", "is not a policy"),
         (".", "is a folder"),
     ):
         code, _, err = cpsched(*command, "-d", f"learned:file={file}", "--out", "other")
         assert code != 0
-        assert said in err
+        assert message in err
         assert len(err.splitlines()) == 1

@@ -100,8 +100,10 @@ def test_every_registered_format_keeps_its_contract():
 
 def test_importing_traces_imports_no_heavy_library():
     code = "import sys, cpsched.logs; print([m for m in ('pandas', 'pyarrow') if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert done.stdout.strip() == "[]"
+    process = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    )
+    assert process.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize("name", ["chunks.ext.csv", "minimal.csv", "a.parquet", "small.swf"])
@@ -113,8 +115,10 @@ def test_reading_a_log_does_not_import_pandas(small_logs, tmp_path, name):
         logs.write(logs.read(small_logs / "minimal.csv"), path)
     code = f"import sys; from cpsched import logs; logs.read({str(path)!r})"
     code += "; print('pandas' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert done.stdout.strip() == "False"
+    process = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    )
+    assert process.stdout.strip() == "False"
 
 
 EDITS = st.lists(

@@ -14,14 +14,14 @@ NAMES = (
 
 
 def line(
-    job_id, times, who="ann phys a", *, day="2024-03-01", state="COMPLETED", cluster="c",
+    job_id, times, owner="ann phys a", *, day="2024-03-01", state="COMPLETED", cluster="c",
     command="", suspended="",
 ):  # fmt: skip
     """Return a job; its submit, eligible, start and end are minutes of one hour, - unknown."""
     clock = ["Unknown" if t == "-" else f"{day}T10:{t:>02}:00" for t in times.split()]
     tres = "cpu=1,node=1"
     allocated = "" if clock[2] == "Unknown" else tres
-    cells = [job_id, cluster, *who.split(), state, *clock, "01:00:00", tres, allocated]
+    cells = [job_id, cluster, *owner.split(), state, *clock, "01:00:00", tres, allocated]
     return "|".join([*cells, f"sbatch {command} a.sh", suspended])
 
 
@@ -34,7 +34,7 @@ def notes(workload):
 
 
 @pytest.mark.parametrize(
-    ("who", "day", "cluster"),
+    ("owner", "day", "cluster"),
     [
         ("bea chem old", "2026-03-02", "c"),
         ("bea phys a", "2026-03-02", "c"),
@@ -43,8 +43,10 @@ def notes(workload):
         ("ann phys a", "2026-03-02", "d"),
     ],
 )
-def test_a_number_that_is_given_out_again_is_another_job(log, who, day, cluster):
-    workload = read(log, line("7", "0 0 1 5"), line("7", "0 0 1 4", who, day=day, cluster=cluster))
+def test_a_number_that_is_given_out_again_is_another_job(log, owner, day, cluster):
+    workload = read(
+        log, line("7", "0 0 1 5"), line("7", "0 0 1 4", owner, day=day, cluster=cluster)
+    )
     assert workload.job_id.tolist() == ["7", "7@2"]
     assert workload.dependency.tolist() == [-1, -1]
     assert "jobs with the number of an earlier job: 1" in notes(workload)
@@ -59,7 +61,7 @@ def test_a_job_submitted_before_the_end_of_the_one_before_is_no_attempt(log):
 
 
 def test_attempts_of_both_jobs_of_a_number_are_theirs(log):
-    other = {"who": "bea chem b", "day": "2026-03-02"}
+    other = {"owner": "bea chem b", "day": "2026-03-02"}
     workload = read(
         log,
         line("7", "0 0 1 3", state="REQUEUED"), line("7", "3 3 4 5"),
@@ -74,7 +76,7 @@ def test_attempts_of_both_jobs_of_a_number_are_theirs(log):
 
 def test_an_array_of_an_old_number_is_an_array_of_its_own(log):
     """Tasks of two arrays of one number do not share a limit; each is waited for in its time."""
-    late = {"who": "bea chem b", "day": "2026-03-02"}
+    late = {"owner": "bea chem b", "day": "2026-03-02"}
     workload = read(
         log,
         *(line(f"7_{task}", "0 0 1 5", command="--array=1-2%1") for task in (1, 2)),

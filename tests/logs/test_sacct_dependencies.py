@@ -28,7 +28,7 @@ def read(log, *rows):
     return logs.read(log("a.sacct", "\n".join([NAMES, *rows])))
 
 
-def of(workload, column):
+def column_of(workload, column):
     """Return a column by job, minutes after ten, None for MISSING."""
     values = getattr(workload, column).tolist()
     return {
@@ -39,8 +39,8 @@ def of(workload, column):
 
 def test_eligible_later_than_submit_is_when_a_job_may_begin(log):
     workload = read(log, line("1", "0 0 5 9"), line("2", "0 3 5 9"), line("3", "0 - 5 9"))
-    assert of(workload, "begin") == {"1": None, "2": 3, "3": None}
-    assert of(workload, "recorded_start") == {"1": 5, "2": 5, "3": 5}
+    assert column_of(workload, "begin") == {"1": None, "2": 3, "3": None}
+    assert column_of(workload, "recorded_start") == {"1": 5, "2": 5, "3": 5}
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_dependencies_are_jobs_of_the_log(log, dependency, target, kind):
     row = ids.index("80")
     needed = int(workload.dependency[row])
     assert (ids[needed] if needed >= 0 else None) == target
-    assert of(workload, "begin")["80"] == (6 if target is None else None)
+    assert column_of(workload, "begin")["80"] == (6 if target is None else None)
     if target is not None:
         assert workload.dependency_type[row] == kind
 
@@ -97,7 +97,13 @@ def test_a_limit_of_an_array_is_no_begin_time(log):
     tasks = [line(f"3_{task}", f"0 {task} {task} 9", command="-a 1-4%2") for task in (1, 2, 3)]
     waits = line("5_1", "0 4 5 9", command="--begin 2024-03-01T10:02:00 --array=1-9%3")
     workload = read(log, *tasks, waits, line("6_1", "0 4 5 9", command="--array=1-9"))
-    assert of(workload, "begin") == {"3_1": None, "3_2": None, "3_3": None, "5_1": 2, "6_1": 4}
+    assert column_of(workload, "begin") == {
+        "3_1": None,
+        "3_2": None,
+        "3_3": None,
+        "5_1": 2,
+        "6_1": 4,
+    }
     assert workload.array_limit.tolist() == [2, 2, 2, 3, 0]
     assert workload.array.decode() == ["3", "3", "3", "5", "6"]
 
@@ -115,11 +121,14 @@ def test_jobs_cancelled_before_they_started_are_jobs(log):
     workload = read(log, *rows)
     tasks = ["6_1", "6_2", "6_8", "6_10", "6_12", "7_1"]
     assert workload.job_id.tolist() == ["1", "2", "3", "4", *tasks]
-    assert list(of(workload, "cancel").values()) == [None, 4, 5, 5, *[5] * 6]
-    assert list(of(workload, "recorded_start").values()) == [1, *[None] * 9]
+    assert list(column_of(workload, "cancel").values()) == [None, 4, 5, 5, *[5] * 6]
+    assert list(column_of(workload, "recorded_start").values()) == [1, *[None] * 9]
     assert workload.runtime.tolist() == [180, *[1800] * 9]
     # Job 3 was held all the time, job 4 was to begin at 2.
-    assert of(workload, "begin") == dict.fromkeys(workload.job_id.tolist()) | {"3": 5, "4": 2}
+    assert column_of(workload, "begin") == dict.fromkeys(workload.job_id.tolist()) | {
+        "3": 5,
+        "4": 2,
+    }
     assert workload.array_limit.tolist() == [0] * 4 + [2] * 5 + [0]
     assert dict(workload.set_aside) == {
         "never ran": 1,
@@ -138,8 +147,8 @@ def test_every_attempt_of_a_job_is_a_job(log):
     ]
     workload = read(log, *rows)
     assert workload.job_id.tolist() == ["1", "2", "1#2", "1#3"]
-    assert of(workload, "submit") == {"1": 0, "2": 0, "1#2": 3, "1#3": 6}
-    assert of(workload, "begin") == {"1": None, "2": None, "1#2": 4, "1#3": 8}
+    assert column_of(workload, "submit") == {"1": 0, "2": 0, "1#2": 3, "1#3": 6}
+    assert column_of(workload, "begin") == {"1": None, "2": None, "1#2": 4, "1#3": 8}
     done, cut, failed = Status.COMPLETED, Status.PREEMPTED, Status.FAILED
     assert workload.status.tolist() == [cut, done, failed, done]
     # Each attempt waits for the end of the one before, whenever that is.
@@ -164,9 +173,9 @@ def test_what_was_lost_by_preemption_is_no_job(log):
     ]  # fmt: skip
     workload = read(log, *rows)
     assert workload.job_id.tolist() == ["0", "1", "2", "3", "1#2"]
-    assert of(workload, "submit") == {"0": 0, "1": 0, "2": 0, "3": 0, "1#2": 12}
-    assert of(workload, "recorded_start") == {"0": 0, "1": 8, "2": None, "3": 1, "1#2": 15}
-    assert of(workload, "cancel")["2"] == 6
+    assert column_of(workload, "submit") == {"0": 0, "1": 0, "2": 0, "3": 0, "1#2": 12}
+    assert column_of(workload, "recorded_start") == {"0": 0, "1": 8, "2": None, "3": 1, "1#2": 15}
+    assert column_of(workload, "cancel")["2"] == 6
     assert workload.runtime.tolist()[:2] == [60, 240]
     assert workload.dependency.tolist() == [-1, 0, -1, -1, 1]
     assert dict(workload.set_aside) == {"preempted and requeued": 3, "repeated line": 3}

@@ -101,7 +101,7 @@ def slurm_jobs(draw):
         constraint=draw(st.lists(st.sampled_from(["v100|a100", "ib", None]), min_size=number, max_size=number)),
         name=draw(st.lists(st.sampled_from(["a|b", "two words", "x", None]), min_size=number, max_size=number)),
         partition=queue,
-        queue=["x,y" if more else one for one, more in zip(queue, lists, strict=True)],
+        queue=["x,y" if more else name for name, more in zip(queue, lists, strict=True)],
         user=draw(labels),
         group=draw(labels),
         qos=draw(labels),
@@ -138,7 +138,7 @@ def test_what_slurm_can_say_reads_back_equal(tmp_path_factory, differences, work
     assert back.digest() == workload.digest()
 
 
-def one(**columns):
+def one_job(**columns):
     """Return two jobs that started when submitted, with the columns given."""
     given = {
         "title": "one",
@@ -177,7 +177,7 @@ def one(**columns):
     ],
 )  # fmt: skip
 def test_what_slurm_cannot_say_is_named(tmp_path, differences, columns, lost):
-    workload = one(**columns)
+    workload = one_job(**columns)
     notes = logs.write(workload, tmp_path / "one.sacct")
     back = logs.read(tmp_path / "one.sacct")
     if lost is None:
@@ -189,7 +189,7 @@ def test_what_slurm_cannot_say_is_named(tmp_path, differences, columns, lost):
 
 def test_a_log_of_processors_is_refused(tmp_path):
     with pytest.raises(TraceError, match="this log only counts processors"):
-        logs.write(one(layout="processors"), tmp_path / "one.sacct")
+        logs.write(one_job(layout="processors"), tmp_path / "one.sacct")
 
 
 def test_the_schedule_of_a_run_is_written_as_a_log(tmp_path, cpsched):
@@ -197,7 +197,7 @@ def test_the_schedule_of_a_run_is_written_as_a_log(tmp_path, cpsched):
     # One is cancelled after 30 s, the other waits for it.
     times = {"submit": [0, 0], "runtime": [50, 60], "requested_time": [50, 20]}
     source, system = tmp_path / "small.csv", tmp_path / "two.toml"
-    logs.write(one(**times, cancel=[30, MISSING]), source)
+    logs.write(one_job(**times, cancel=[30, MISSING]), source)
     system.write_text('resources = ["core"]\n[[nodes]]\ngroup = "n"\ncount = 1\ncore = 4\n')
     run = (
         "--system",

@@ -337,8 +337,8 @@ def test_parquet_strings_that_are_no_text_are_an_error(tmp_path):
 
 def test_metadata_of_others_is_passed_over(tmp_path):
     table = pa.table({name: ["1"] for name in HEADER.split(",")})
-    about = json.dumps({"title": "own", "colour": "red"})
-    pq.write_table(table.replace_schema_metadata({"cpsched": about}), tmp_path / "a.parquet")
+    description = json.dumps({"title": "own", "colour": "red"})
+    pq.write_table(table.replace_schema_metadata({"cpsched": description}), tmp_path / "a.parquet")
     assert logs.read(tmp_path / "a.parquet").title == "own"
 
 

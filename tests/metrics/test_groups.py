@@ -59,14 +59,14 @@ def test_groups_are_rows_of_kinds_with_several_groups():
 def test_a_user_counts_once():
     """One waits 0, 10 and 20 s, one 4, one 100; of one job the user is unknown."""
     wait = np.array([0, 10, 4, 20, 100, 9999])
-    found = by_user(wait, np.array([0, 0, 2, 0, 5, -1]))
-    assert found == {"users": 3, "mean": 114 / 3, "median": 10.0, "p95": 91.0, "max": 100.0}
+    statistics = by_user(wait, np.array([0, 0, 2, 0, 5, -1]))
+    assert statistics == {"users": 3, "mean": 114 / 3, "median": 10.0, "p95": 91.0, "max": 100.0}
 
 
 @pytest.mark.parametrize("users", [[], [-1, -1]])
 def test_unknown_users_have_no_waits(users):
-    found = by_user(np.zeros(len(users), dtype=np.int64), np.array(users, dtype=np.int64))
-    assert found == {"users": 0, "mean": None, "median": None, "p95": None, "max": None}
+    statistics = by_user(np.zeros(len(users), dtype=np.int64), np.array(users, dtype=np.int64))
+    assert statistics == {"users": 0, "mean": None, "median": None, "p95": None, "max": None}
 
 
 def test_fairness_is_jains_index_of_users():

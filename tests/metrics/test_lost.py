@@ -70,13 +70,13 @@ def test_one_job_by_hand(todo, columns, end, expected):
     """A job of 100 s on two of four cores."""
     schedule = schedule_of(todo, (0, 2, 100), **columns)
     assert schedule.end.tolist() == [end]
-    found = lost_core_seconds(schedule)
-    assert {why: seconds for why, seconds in found.items() if seconds} == expected
-    told = summarize(schedule)
-    shares = told["lost"]
-    assert shares == {str(why): seconds / (4 * end) for why, seconds in found.items()}
-    assert told["goodput"] == pytest.approx(
-        told["utilization"]["core"] - sum(shares.values()), abs=1e-12
+    lost = lost_core_seconds(schedule)
+    assert {why: seconds for why, seconds in lost.items() if seconds} == expected
+    summary = summarize(schedule)
+    shares = summary["lost"]
+    assert shares == {str(why): seconds / (4 * end) for why, seconds in lost.items()}
+    assert summary["goodput"] == pytest.approx(
+        summary["utilization"]["core"] - sum(shares.values()), abs=1e-12
     )
 
 

@@ -21,11 +21,11 @@ class OnOne(Fifo):
 
     def decide(self, view):
         free = np.flatnonzero(view.free[:, 0]).tolist()
-        one = np.ones(1, dtype=np.int64)
+        ones = np.ones(1, dtype=np.int64)
         waiting = view.waiting.handle.tolist()
         return Decision(
             [
-                Start(handle, Allocation(np.array([node]), one, one[:, None]))
+                Start(handle, Allocation(np.array([node]), ones, ones[:, None]))
                 for handle, node in zip(waiting, free, strict=False)
             ]
         )
@@ -34,10 +34,10 @@ class OnOne(Fifo):
 def test_a_job_on_few_units_is_slow():
     """100 s on four units take 400 on one: slowdown 4, weighted as the job of four cores it is."""
     columns = {"job_type": [JobType.MOLDABLE], "units_min": [1], "units_max": [4]}
-    found = run(jobs((0, 4, 100), **columns), machine((1,), (1,), (1,), (1,)), OnOne())
-    assert found.schedule.end.tolist() == [400]
-    assert nominal(found.schedule).width.tolist() == [4]
-    summary = summarize(found.schedule)
+    result = run(jobs((0, 4, 100), **columns), machine((1,), (1,), (1,), (1,)), OnOne())
+    assert result.schedule.end.tolist() == [400]
+    assert nominal(result.schedule).width.tolist() == [4]
+    summary = summarize(result.schedule)
     assert summary["slowdown"]["all"]["mean"] == 4
     assert summary["bounded_slowdown"]["all"]["mean"] == 4
     assert summary["response_by_area_s"] == 400
@@ -51,10 +51,10 @@ def test_a_start_cut_short_is_no_runtime(overrun, runtime, end):
     runs its 50.
     """
     workload = jobs((0, 1, 50, 40), restartable=[True], restart_cost=[10])
-    found = run(workload, machine((1,)), Does({20: Requeue(0)}), overrun=overrun)
-    assert found.schedule.end.tolist() == [end]
-    assert nominal(found.schedule).runtime.tolist() == [runtime]
-    assert summarize(found.schedule)["slowdown"]["all"]["mean"] == end / runtime
+    result = run(workload, machine((1,)), Does({20: Requeue(0)}), overrun=overrun)
+    assert result.schedule.end.tolist() == [end]
+    assert nominal(result.schedule).runtime.tolist() == [runtime]
+    assert summarize(result.schedule)["slowdown"]["all"]["mean"] == end / runtime
 
 
 def test_jobs_that_ran_through_have_the_runtime_of_the_simulation():
@@ -66,8 +66,8 @@ def test_jobs_that_ran_through_have_the_runtime_of_the_simulation():
 
 def test_killed_jobs_are_counted_and_not_measured():
     """A is killed after 5 s of 100; B waits 5 s for its 10."""
-    found = run(jobs((0, 1, 100), (0, 1, 10)), machine((1,)), Does({5: Kill(0)}))
-    summary = summarize(found.schedule)
+    result = run(jobs((0, 1, 100), (0, 1, 10)), machine((1,)), Does({5: Kill(0)}))
+    summary = summarize(result.schedule)
     assert (summary["counts"]["killed"], summary["counts"]["completed"]) == (1, 1)
     for measure in ("wait_s", "turnaround_s", "slowdown"):
         assert summary[measure]["all"]["jobs"] == 1
@@ -78,10 +78,10 @@ def test_killed_jobs_are_counted_and_not_measured():
 def test_tables_of_studies_have_the_same_slowdowns(tmp_path):
     """They read the folders of runs."""
     workload = jobs((0, 1, 50, 60), (0, 1, 30), restartable=[True, True], restart_cost=[10, 10])
-    found = run(workload, machine((1,)), Does({20: Requeue(0)}))
-    save_run(found, tmp_path / "runs" / "one")
+    in_memory = run(workload, machine((1,)), Does({20: Requeue(0)}))
+    save_run(in_memory, tmp_path / "runs" / "one")
     (result,) = collect(tmp_path / "runs").runs
-    summary = summarize(found.schedule)
+    summary = summarize(in_memory.schedule)
     for measure in ("slowdown", "bounded_slowdown"):
         assert result.days[ALL, f"{measure}_mean"].mean == summary[measure]["all"]["mean"]
     assert result.days[ALL, "response_by_area_s"].mean == summary["response_by_area_s"]

@@ -25,8 +25,8 @@ def test_long_logs_leave_out_warm_up_and_stragglers(factor):
     """A job long after the others, and one of a year, change nothing."""
     rows = [(100 * at, 2, round(100 * factor)) for at in range(1000)]
     rows += [(10_000_000, 1, 365 * 86400)]
-    found = load_of(jobs(*rows), machine((2,)), "fifo")
-    assert found["load"]["core"] == pytest.approx(factor)
+    load = load_of(jobs(*rows), machine((2,)), "fifo")
+    assert load["load"]["core"] == pytest.approx(factor)
 
 
 def test_the_end_of_the_last_job_does_not_matter():
@@ -39,9 +39,9 @@ def test_the_most_loaded_resource_is_named():
     """A core and a GPU for 60 s of 100, of ten cores and one GPU."""
     request = np.array([[1, 1], [1, 0]])
     log = jobs((0, 1, 60), (100, 1, 1), resources=("core", "gpu"), request=request)
-    found = load_of(log, machine((10, 1), resources=("core", "gpu")))
-    assert found["load"] == {"core": pytest.approx(0.06), "gpu": pytest.approx(0.6)}
-    assert found["most_loaded"] == "gpu"
+    load = load_of(log, machine((10, 1), resources=("core", "gpu")))
+    assert load["load"] == {"core": pytest.approx(0.06), "gpu": pytest.approx(0.6)}
+    assert load["most_loaded"] == "gpu"
 
 
 def test_a_job_alone_on_its_node_offers_the_node():

@@ -85,27 +85,27 @@ def test_figure_7_1():
     caption has 6 and 12, its section 8.3 has 6 and 10. J2's 10 is the span, J1's 6 is 8 - 2 (a
     span without the plus one), and 12 is nothing that follows from the nodes.
     """
-    found = start_placements(lying(machine(*[(1,)] * 24), J1, J2))
-    assert found.blocks.tolist() == [4, 2]
-    assert found.nodes.tolist() == [4, 4]
-    assert found.span.tolist() == [7, 10]
-    assert found.spread.tolist() == [7 / 4, 10 / 4]
+    placements = start_placements(lying(machine(*[(1,)] * 24), J1, J2))
+    assert placements.blocks.tolist() == [4, 2]
+    assert placements.nodes.tolist() == [4, 4]
+    assert placements.span.tolist() == [7, 10]
+    assert placements.spread.tolist() == [7 / 4, 10 / 4]
 
 
 def test_neighbouring_runs_of_other_units_are_one_block():
     """A job with 2 units on n0 and n1 and 1 on n2 is recorded as two runs, and is contiguous."""
     result = run(jobs((0, 5, 10)), machine((2,), (2,), (2,)), "fifo").schedule
     assert result.segments.count.tolist() == [2, 1]
-    found = start_placements(result)
-    assert (found.nodes.tolist(), found.blocks.tolist()) == ([3], [1])
+    placements = start_placements(result)
+    assert (placements.nodes.tolist(), placements.blocks.tolist()) == ([3], [1])
 
 
 def test_shares_and_switches():
     """Three jobs in a leaf run 10 s each, one under the root 70 s: a share of 50 / 190."""
     schedule = lying(tree(8, 2, 4), [0], [2, 3], [4, 5], [1, 6], seconds=[10, 10, 10, 70])
-    found = placement(schedule)
-    assert found["contiguous"] == {"jobs": 0.75, "node_time": 50 / 190}
-    assert found["lowest_common_switch"] == {
+    measures = placement(schedule)
+    assert measures["contiguous"] == {"jobs": 0.75, "node_time": 50 / 190}
+    assert measures["lowest_common_switch"] == {
         "jobs": 4, "mean": 0.5, "std": pytest.approx(3**0.5 / 2), "median": 0.0,
         "p95": pytest.approx(1.7), "max": 2,
     }  # fmt: skip
@@ -126,12 +126,12 @@ def test_without_time_or_switches_there_are_no_shares():
 def test_against_their_definitions(where, sizes):
     """Blocks, spans and switches of random sets of nodes, found by looking at every node."""
     system = tree(12, *sizes)
-    found = start_placements(lying(system, *map(sorted, where)))
-    assert found.blocks.tolist() == [
+    placements = start_placements(lying(system, *map(sorted, where)))
+    assert placements.blocks.tolist() == [
         sum(node - 1 not in nodes for node in nodes) for nodes in where
     ]
-    assert found.span.tolist() == [max(nodes) - min(nodes) + 1 for nodes in where]
-    assert system.topology.common_level(found.first, found.last).tolist() == [
+    assert placements.span.tolist() == [max(nodes) - min(nodes) + 1 for nodes in where]
+    assert system.topology.common_level(placements.first, placements.last).tolist() == [
         next(
             level
             for level in range(len(sizes) + 1)
@@ -149,9 +149,9 @@ def test_only_jobs_that_ended_count():
         outcome=np.array([JobOutcome.NOT_ENDED, JobOutcome.COMPLETED]),
         end=np.array([MISSING, 10]),
     )
-    found = placement(cut)
-    assert found["nodes"]["jobs"] == 1
-    assert found["fragmentation"]["max"] == 1
+    measures = placement(cut)
+    assert measures["nodes"]["jobs"] == 1
+    assert measures["fragmentation"]["max"] == 1
     none = replace(cut, outcome=np.full(2, JobOutcome.NOT_ENDED, dtype=np.int64))
     assert placement(none) is None
 
@@ -183,21 +183,23 @@ def test_measures_of_many_sets_are_those_of_each(where, topology):
     """Distance pair by pair, groups and compactness one set at a time."""
     system = replace(machine(*[(1,)] * 64), topology=topology)
     sets = [np.array(sorted(nodes)) for nodes in where]
-    found = placement(lying(system, *where))
+    measures = placement(lying(system, *where))
     apart = []
     for nodes in sets:
-        one, other = np.triu_indices(len(nodes), 1)
-        pairs = topology.distance(nodes[one], nodes[other])
+        first, second = np.triu_indices(len(nodes), 1)
+        pairs = topology.distance(nodes[first], nodes[second])
         apart.append(pairs.mean() if len(pairs) else 0)
-    assert found["distance_hops"]["mean"] == pytest.approx(np.mean(apart))
-    assert found["distance_hops"]["max"] == pytest.approx(max(apart))
-    assert found["contiguous"]["jobs"] == np.mean([len(n) == np.ptp(n) + 1 for n in sets])
-    assert found["compact"]["jobs"] == np.mean([topology.compact(NodeSets.of(n))[0] for n in sets])
+    assert measures["distance_hops"]["mean"] == pytest.approx(np.mean(apart))
+    assert measures["distance_hops"]["max"] == pytest.approx(max(apart))
+    assert measures["contiguous"]["jobs"] == np.mean([len(n) == np.ptp(n) + 1 for n in sets])
+    assert measures["compact"]["jobs"] == np.mean(
+        [topology.compact(NodeSets.of(n))[0] for n in sets]
+    )
     if topology.num_levels == 1:
-        assert found["groups_touched"] is None
+        assert measures["groups_touched"] is None
     else:
         groups = [len(np.unique(topology.level_group(0)[n])) for n in sets]
-        assert found["groups_touched"]["mean"] == pytest.approx(np.mean(groups))
+        assert measures["groups_touched"]["mean"] == pytest.approx(np.mean(groups))
 
 
 def test_shares_are_of_jobs_and_of_node_time():
@@ -206,23 +208,23 @@ def test_shares_are_of_jobs_and_of_node_time():
     schedule = run(workload, tree(4, 2), "fifo").schedule
     node = schedule.segments.node.copy()
     assert node.tolist() == [0, 2]
-    found = placement(schedule)
-    assert found["compact"] == {"jobs": 1, "node_time": 1}
-    one = np.ones(4, dtype=np.int64)
+    measures = placement(schedule)
+    assert measures["compact"] == {"jobs": 1, "node_time": 1}
+    ones = np.ones(4, dtype=np.int64)
     schedule = replace(
         schedule,
-        segments=Segments(job=np.array([0, 0, 1, 1]), start=0 * one, end=np.array([10, 10, 30, 30]),
-                          node=np.array([0, 1, 3, 2]) , count=one, units=one, amount=one[:, None], leaving=0 * one),
+        segments=Segments(job=np.array([0, 0, 1, 1]), start=0 * ones, end=np.array([10, 10, 30, 30]),
+                          node=np.array([0, 1, 3, 2]) , count=ones, units=ones, amount=ones[:, None], leaving=0 * ones),
     )  # fmt: skip
     assert placement(schedule)["compact"]["jobs"] == 1
     schedule.segments.node[:] = [0, 3, 1, 2]
     schedule = replace(schedule, workload=schedule.workload)
-    found = placement(schedule)
-    assert found["contiguous"] == {"jobs": 0.5, "node_time": 0.75}
-    assert found["compact"] == {"jobs": 0, "node_time": 0}
-    assert found["groups_touched"]["mean"] == 2
+    measures = placement(schedule)
+    assert measures["contiguous"] == {"jobs": 0.5, "node_time": 0.75}
+    assert measures["compact"] == {"jobs": 0, "node_time": 0}
+    assert measures["groups_touched"]["mean"] == 2
     # Two leaf switches, up to the root and down again.
-    assert found["distance_hops"]["mean"] == 4
+    assert measures["distance_hops"]["mean"] == 4
 
 
 @pytest.mark.parametrize(
@@ -241,8 +243,8 @@ def test_shares_are_of_jobs_and_of_node_time():
 def test_jobs_in_segments_are_compact_where_their_segments_are(segment, nodes, compact):
     system = tree(20, 5)
     schedule = lying(system, nodes, segment=[segment])
-    found = placement(schedule)
-    assert found["compact"]["jobs"] == compact
+    measures = placement(schedule)
+    assert measures["compact"]["jobs"] == compact
     sets = NodeSets.of(np.array(nodes))
     assert system.topology.compact(sets, segment).tolist() == [compact]
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from sized import M, R, some
+from sized import M, R, sized_jobs
 from tiny import jobs, machine, run
 
 from cpsched.metrics.summary import summarize
@@ -30,8 +30,8 @@ def measured(values):
     if not values:
         return {"jobs": 0, **dict.fromkeys(("mean", *names, "max"))}
     shares = dict(zip(names, (0.5, 0.95, 0.99, 0.999), strict=True))
-    found = {name: quantile(values, q) for name, q in shares.items()}
-    return {"jobs": len(values), "mean": sum(values) / len(values), **found, "max": max(values)}
+    quantiles = {name: quantile(values, q) for name, q in shares.items()}
+    return {"jobs": len(values), "mean": sum(values) / len(values), **quantiles, "max": max(values)}
 
 
 class Second:
@@ -41,11 +41,11 @@ class Second:
         self.workload, self.system = schedule.workload, schedule.system
         self.start, self.end = schedule.start.tolist(), schedule.end.tolist()
         self.submit = self.workload.submit.tolist()
-        kept = [at for at in range(len(self.submit)) if at not in schedule.rejected]
+        accepted = [at for at in range(len(self.submit)) if at not in schedule.rejected]
         ended = (JobOutcome.COMPLETED, JobOutcome.TIMEOUT)
-        self.jobs = [at for at in kept if schedule.outcome[at] in ended]
-        self.kept = kept
-        self.begin, self.stop = (min(self.submit[at] for at in kept), max(self.end))
+        self.jobs = [at for at in accepted if schedule.outcome[at] in ended]
+        self.accepted = accepted
+        self.begin, self.stop = (min(self.submit[at] for at in accepted), max(self.end))
         own = schedule.segments
         self.held = list(
             zip(*(getattr(own, name).tolist() for name in ("job", "start", "end", "count", "units", "amount")),
@@ -71,7 +71,7 @@ class Second:
         return sum(c * amount[kind] for _, b, e, c, _, amount in self.held if b <= second < e)
 
     def waiting(self, second):
-        return [at for at in self.kept if self.submit[at] <= second < self.start[at]]
+        return [at for at in self.accepted if self.submit[at] <= second < self.start[at]]
 
     def values(self):
         wait = {at: self.start[at] - self.submit[at] for at in self.jobs}
@@ -89,7 +89,7 @@ class Second:
 
     def groups(self, steady):
         hours = {at: self.runtime[at] / 3600 for at in self.jobs}
-        found = {
+        members = {
             "all": self.jobs,
             "short": [at for at in self.jobs if hours[at] <= 1],
             "medium": [at for at in self.jobs if 1 < hours[at] <= 12],
@@ -97,8 +97,8 @@ class Second:
         }
         if steady:
             begin, end = steady
-            found["steady"] = [at for at in self.jobs if begin <= self.submit[at] < end]
-        return found
+            members["steady"] = [at for at in self.jobs if begin <= self.submit[at] < end]
+        return members
 
     def summary(self, steady):
         values, span = self.values(), range(self.begin, self.stop)
@@ -108,9 +108,14 @@ class Second:
         queue = [len(self.waiting(second)) for second in span]
         area = {at: self.width(at) * self.runtime[at] for at in self.jobs}
         users = sorted(set(self.workload.user.decode()))
-        of = {u: [at for at in self.jobs if self.workload.user.decode()[at] == u] for u in users}
-        means = [sum(wait[at] for at in own) / len(own) for own in of.values()]
-        slow = [sum(values["bounded_slowdown"][at] for at in own) / len(own) for own in of.values()]
+        jobs_of_user = {
+            u: [at for at in self.jobs if self.workload.user.decode()[at] == u] for u in users
+        }
+        means = [sum(wait[at] for at in own) / len(own) for own in jobs_of_user.values()]
+        slow = [
+            sum(values["bounded_slowdown"][at] for at in own) / len(own)
+            for own in jobs_of_user.values()
+        ]
         node_time = sum(count * (end - start) for _, start, end, count, *_ in self.held)
         share = {at: self.width(at) / cores for at in self.jobs}
         limits = {"small": 0.02, "midsize": 0.1, "large": 0.5, "huge": math.inf}
@@ -118,7 +123,7 @@ class Second:
         for at in self.jobs:
             fits = (name for name, most in limits.items() if share[at] <= most)
             sizes["serial" if self.width(at) == 1 else next(fits)].append(wait[at])
-        idle = [cores - one for one, waits in zip(held, queue, strict=True) if waits]
+        idle = [cores - busy for busy, waits in zip(held, queue, strict=True) if waits]
         groups = self.groups(steady)
         return {
             "window_s": [self.begin, self.stop],
@@ -135,8 +140,8 @@ class Second:
                 **{name: sorted(queue)[math.ceil(q * len(queue)) - 1]
                    for name, q in (("median", 0.5), ("p95", 0.95), ("p99", 0.99))},
             },
-            **{name: {group: measured([one[at] for at in members])
-                      for group, members in groups.items()} for name, one in values.items()},
+            **{name: {group: measured([by_job[at] for at in members])
+                      for group, members in groups.items()} for name, by_job in values.items()},
             "wait_by_size_s": {name: measured(own) for name, own in sizes.items()},
             "wait_by_user_s": {
                 "users": len(users), "mean": sum(means) / len(means), "max": max(means),
@@ -145,7 +150,7 @@ class Second:
             "fairness_by_user": sum(slow) ** 2 / (len(slow) * sum(x * x for x in slow)),
             "response_by_area_s": sum(area[at] * response[at] for at in self.jobs)
             / sum(area.values()),
-            "never_waited": sum(not one for one in wait.values()) / len(wait),
+            "never_waited": sum(not seconds for seconds in wait.values()) / len(wait),
         }  # fmt: skip
 
 
@@ -167,7 +172,7 @@ def schedules():
     times = [((*row[:3], row[2] * 4 + 9), 1, row[1] + 3, M if at % 2 else R) for at, row in enumerate(rows)]  # fmt: skip
     own = [((at, size, length, asked), least if kind == M else size, most if kind == M else size, kind)
            for (at, size, length, asked), least, most, kind in times]  # fmt: skip
-    yield "malleable", run(some(*own, user=users), nodes, "malleable").schedule
+    yield "malleable", run(sized_jobs(*own, user=users), nodes, "malleable").schedule
     log = jobs(*rows, user=users, restartable=[True] * len(rows))
     yield (
         "restarted",
@@ -176,24 +181,26 @@ def schedules():
 
 
 @pytest.mark.parametrize(
-    ("name", "schedule"), list(schedules()), ids=lambda one: one if isinstance(one, str) else ""
+    ("name", "schedule"),
+    list(schedules()),
+    ids=lambda parameter: parameter if isinstance(parameter, str) else "",
 )
 def test_every_measure_comes_out_the_same_a_second_time(name, schedule):
-    found = summarize(schedule)
-    steady = found["steady_window_s"]
+    summary = summarize(schedule)
+    steady = summary["steady_window_s"]
     second = Second(schedule).summary(steady)
-    assert set(found) - ELSEWHERE - {"steady_window_s", "goodput"} == set(second)
+    assert set(summary) - ELSEWHERE - {"steady_window_s", "goodput"} == set(second)
     assert (schedule.start[schedule.outcome == JobOutcome.COMPLETED] != MISSING).all()
-    assert (found["restarts"]["starts_cut_short"] > 0) == (name == "restarted")
+    assert (summary["restarts"]["starts_cut_short"] > 0) == (name == "restarted")
     if name == "malleable":
         assert len({tuple(x[3:5]) for x in Second(schedule).held}) > 3
     for key, value in second.items():
-        assert found[key] == approx(value), key
+        assert summary[key] == approx(value), key
 
 
 def approx(value):
     if isinstance(value, dict):
-        return {key: approx(one) for key, one in value.items()}
+        return {key: approx(item) for key, item in value.items()}
     if isinstance(value, list) or value is None:
         return value
     return pytest.approx(value, rel=1e-12)

@@ -78,12 +78,12 @@ def test_steps_are_every_second(rows, first, length):
     seconds = every_second(rows, first, last)
     assert steps.at(np.arange(first, last)).tolist() == seconds.tolist()
     assert exact_dot(*steps.within(first, last)) == seconds.sum()
-    found = steps.distribution(first, last)
-    assert np.repeat(found.levels, found.seconds).tolist() == sorted(seconds.tolist())
-    assert found.mean() == pytest.approx(seconds.mean())
-    assert found.maximum() == seconds.max()
+    distribution = steps.distribution(first, last)
+    assert np.repeat(distribution.levels, distribution.seconds).tolist() == sorted(seconds.tolist())
+    assert distribution.mean() == pytest.approx(seconds.mean())
+    assert distribution.maximum() == seconds.max()
     for q in (0, 0.25, 0.5, 0.75, 1):
-        assert found.quantile(q) == np.quantile(seconds, q, method="inverted_cdf")
+        assert distribution.quantile(q) == np.quantile(seconds, q, method="inverted_cdf")
 
 
 def test_waiting_jobs_by_hand(schedule):
@@ -119,8 +119,8 @@ def test_queue_of_a_cut_schedule_ends_at_the_cut(schedule):
     outcome = schedule.outcome.copy()
     start[[8, 9]] = end[[0, 2, 7, 8, 9]] = MISSING
     outcome[[0, 2, 7, 8, 9]] = JobOutcome.NOT_ENDED
-    kept = schedule.segments.start < 8
-    columns = {name: getattr(schedule.segments, name)[kept] for name in Segments.__slots__}
+    before_cut = schedule.segments.start < 8
+    columns = {name: getattr(schedule.segments, name)[before_cut] for name in Segments.__slots__}
     segments = Segments(**columns | {"end": np.minimum(columns["end"], 8)})
     cut = replace(schedule, start=start, end=end, outcome=outcome, segments=segments)
     assert horizon(cut) == 8

@@ -19,9 +19,9 @@ def test_steady_utilization_leaves_out_warm_up_and_drain():
     """
     rows = [(10 * index, 1, 10) for index in range(200)] + [(1995, 1, 1000)]
     schedule = run(jobs(*rows), machine((2,)), "fifo").schedule
-    told = summarize(schedule)
-    assert told["steady_utilization"] == {"core": 0.5}
-    assert told["utilization"] == {"core": (2000 + 1000) / (2 * 2995)}
+    summary = summarize(schedule)
+    assert summary["steady_utilization"] == {"core": 0.5}
+    assert summary["utilization"] == {"core": (2000 + 1000) / (2 * 2995)}
 
 
 def test_nothing_is_lost_while_nobody_waits():
@@ -46,10 +46,10 @@ def test_response_by_area_by_hand():
 
 
 def test_a_machine_that_never_ran_has_no_measures():
-    told = summarize(run(jobs((3, 9, 1)), machine((1,)), "fifo").schedule)
-    assert told["utilization"] == told["loss_of_capacity"] == {"core": None}
-    assert told["throughput_jobs_per_hour"] is told["makespan_s"] is None
-    assert told["placement"] is None
+    summary = summarize(run(jobs((3, 9, 1)), machine((1,)), "fifo").schedule)
+    assert summary["utilization"] == summary["loss_of_capacity"] == {"core": None}
+    assert summary["throughput_jobs_per_hour"] is summary["makespan_s"] is None
+    assert summary["placement"] is None
 
 
 def test_a_kind_the_machine_has_none_of_has_no_utilization():
@@ -63,11 +63,11 @@ def test_utilization_is_the_jobs_area(workload, system):
     """Over the whole window, what steps give is what jobs hold times how long they run."""
     schedule = run(workload, system, "greedy").schedule
     window = busy_window(schedule)
-    found = utilization(schedule, window)["core"]
+    share = utilization(schedule, window)["core"]
     if window is None:
-        assert found is None
+        assert share is None
         return
     area = int((nominal(schedule).width * (schedule.end - schedule.start)).sum())
-    assert found == pytest.approx(area / (int(system.total[0]) * window.length))
+    assert share == pytest.approx(area / (int(system.total[0]) * window.length))
     lost = loss_of_capacity(schedule)["core"]
-    assert 0 <= lost <= 1 - found + 1e-12
+    assert 0 <= lost <= 1 - share + 1e-12

@@ -27,9 +27,9 @@ def test_the_wait_of_a_suspended_job_ends_at_its_first_start():
     assert began(schedule)[0] == 0
     waits = (began(schedule) - schedule.workload.submit).tolist()
     assert job_columns(schedule)["wait"].to_pylist() == waits
-    found = summarize(schedule)
-    assert found["wait_s"]["all"]["max"] == max(waits)
-    assert found["queue_jobs"]["mean"] * found["makespan_s"] == pytest.approx(sum(waits))
+    summary = summarize(schedule)
+    assert summary["wait_s"]["all"]["max"] == max(waits)
+    assert summary["queue_jobs"]["mean"] * summary["makespan_s"] == pytest.approx(sum(waits))
 
 
 def test_some_of_several_jobs_are_suspended():
@@ -64,9 +64,9 @@ def test_recorded_and_simulated_waits_are_the_same_measure():
 def test_what_a_job_was_held_for_does_not_make_a_record_look_reproduced():
     """A day of begin time in both, and waits of an hour instead of six hours."""
     day, hour = 86400, 3600
-    of = WaitErrors.of(np.array([day + 6 * hour]), np.array([day + hour]), np.array([day]))
-    assert of.grade == "poor"
-    assert of.share == pytest.approx(-5 / 6)
+    errors = WaitErrors.of(np.array([day + 6 * hour]), np.array([day + hour]), np.array([day]))
+    assert errors.grade == "poor"
+    assert errors.share == pytest.approx(-5 / 6)
     assert WaitErrors.of(np.array([day + 6 * hour]), np.array([day + hour])).grade == "moderate"
 
 

@@ -65,17 +65,17 @@ def test_no_steady_window_where_jobs_come_in_a_burst():
 
 def test_no_steady_window_where_a_simulation_was_cut():
     """Nothing is known after 500 s."""
-    whole = _every(10, 100, 1)
-    kept = whole.start < 500
+    schedule = _every(10, 100, 1)
+    before_cut = schedule.start < 500
     cut = replace(
-        whole,
-        start=np.where(kept, whole.start, MISSING),
-        end=np.where(kept, whole.end, MISSING),
-        outcome=np.where(kept, whole.outcome, JobOutcome.NOT_ENDED),
+        schedule,
+        start=np.where(before_cut, schedule.start, MISSING),
+        end=np.where(before_cut, schedule.end, MISSING),
+        outcome=np.where(before_cut, schedule.outcome, JobOutcome.NOT_ENDED),
         segments=replace(
-            whole.segments,
+            schedule.segments,
             **{
-                name: getattr(whole.segments, name)[kept[whole.segments.job]]
+                name: getattr(schedule.segments, name)[before_cut[schedule.segments.job]]
                 for name in ("job", "start", "end", "node", "count", "units", "amount")
             },
         ),

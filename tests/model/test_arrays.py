@@ -50,17 +50,17 @@ def test_rows_of_one_value_are_one_value(num, rows):
     column = constant(7, (num, 2))
     assert is_constant(column) or num == 0
     if num or not rows:
-        found = rows_of(column, np.array(rows, dtype=np.int64))
-        assert found.tolist() == [[7, 7]] * len(rows)
-        assert len(rows) < 2 or is_constant(found)
+        taken = rows_of(column, np.array(rows, dtype=np.int64))
+        assert taken.tolist() == [[7, 7]] * len(rows)
+        assert len(rows) < 2 or is_constant(taken)
     with pytest.raises(ValueError, match="read-only"):
         column[:1] = 3
 
 
 def test_of_a_column_of_one_job_more_rows_can_be_taken():
     """NumPy forgets the strides of an array of one element where it is C-contiguous."""
-    one = rows_of(constant(7, (3,)), np.array([1]))
-    assert rows_of(one, np.zeros(1000, dtype=np.int64)).tolist() == [7] * 1000
+    single = rows_of(constant(7, (3,)), np.array([1]))
+    assert rows_of(single, np.zeros(1000, dtype=np.int64)).tolist() == [7] * 1000
 
 
 def test_what_is_let_go_comes_back(in_files):
@@ -93,9 +93,9 @@ def _resident():
 
 def test_a_copy_in_a_file_is_equal(in_files):
     for array in (np.arange(70_000), np.arange(9000) % 2 == 0, np.array(["a", "b c"] * 3000)):
-        kept = put_away(array)
-        assert kept.dtype == array.dtype
-        assert (kept == array).all()
+        copy = put_away(array)
+        assert copy.dtype == array.dtype
+        assert (copy == array).all()
     target = shared(70_000)[0]
     move(np.arange(60_000), target)
     assert target[:60_001].tolist() == [*range(60_000), 0]
@@ -123,8 +123,8 @@ def test_a_simulation_in_files_is_the_same(monkeypatch, dispatcher, observers):
 def test_a_state_in_files_is_the_same(monkeypatch, tmp_path, observers):
     """Saved half-way, read in another simulator: the same end, and no array of it is shared."""
     fitted = fit(EURORA.generate(EuroraOptions(jobs=1500, seed=3)), systems.load("eurora"))
-    whole = simulator(fitted, "easy", *observers)
-    whole.run()
+    uninterrupted = simulator(fitted, "easy", *observers)
+    uninterrupted.run()
     monkeypatch.setattr(arrays, "_IN_FILE", 4096)
     cut = simulator(fitted, "easy", *observers)
     cut.run(until=int(fitted.workload.submit[700]))
@@ -134,7 +134,7 @@ def test_a_state_in_files_is_the_same(monkeypatch, tmp_path, observers):
     again = simulator(fitted, "easy", *observers)
     again.restore(checkpoint.read(tmp_path / "state.npz", "me"))
     again.run()
-    assert result(again) == result(whole)
+    assert result(again) == result(uninterrupted)
 
 
 def test_a_table_in_files_reads_the_same(tmp_path, in_files):
@@ -154,7 +154,7 @@ def test_a_column_that_a_log_does_not_have_takes_no_memory(tmp_path):
         assert is_constant(column) == (name not in given | {"request"}), name
 
 
-def test_no_room_for_a_file_is_an_error_and_not_the_end_of_the_process(monkeypatch, in_files):
+def test_a_full_disk_is_an_error_and_not_the_end_of_the_process(monkeypatch, in_files):
     def full(*_):
         raise OSError(28, "No space left on device")
 

@@ -12,13 +12,13 @@ from cpsched.model.distinct import distinct, distinct_rows, has_character
 def test_distinct_rows_are_those_of_numpy(rows):
     rng = np.random.default_rng(rows)
     table = np.repeat(rng.integers(0, 3, (rows, 2)), rng.integers(1, 4, rows), axis=0)
-    found, counts = distinct_rows(table)
+    distinct, counts = distinct_rows(table)
     if not rows:
-        assert found.shape == (0, 2)
+        assert distinct.shape == (0, 2)
         assert counts.shape == (0,)
         return
     expected, expected_counts = np.unique(table, axis=0, return_counts=True)
-    assert found.tolist() == expected.tolist()
+    assert distinct.tolist() == expected.tolist()
     assert counts.tolist() == expected_counts.tolist()
 
 
@@ -41,7 +41,7 @@ def test_distinct_codes_do_not_overflow():
 
 
 @pytest.mark.parametrize(
-    ("texts", "found"), [([], False), (["12", "a"], False), (["12", "", "1#2"], True)]
+    ("texts", "expected"), [([], False), (["12", "a"], False), (["12", "", "1#2"], True)]
 )
-def test_a_character_is_found_in_any_text(texts, found):
-    assert has_character(np.array(texts, dtype=np.str_), "#") == found
+def test_a_character_is_found_in_any_text(texts, expected):
+    assert has_character(np.array(texts, dtype=np.str_), "#") == expected

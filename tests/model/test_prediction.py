@@ -39,10 +39,10 @@ class Says(RuntimePredictor):
     name = "says"
 
     def __init__(self, quantiles=None, ends_within=None, clipped=True):
-        self.said, self.clipped = (quantiles, ends_within), clipped
+        self.parts, self.clipped = (quantiles, ends_within), clipped
 
     def predict(self, jobs, now):
-        return Prediction(*[jobs.requested_time] * 3, *self.said)
+        return Prediction(*[jobs.requested_time] * 3, *self.parts)
 
 
 def _request(requested_time=100, units=1):
@@ -97,7 +97,7 @@ def test_they_are_cut_at_the_request():
 
 
 @pytest.mark.parametrize(
-    ("said", "message"),
+    ("prediction", "message"),
     [
         ((QUANTILES * 1.0,), "with float64 for quantiles, must be an array of int64"),
         (([1] * 9,), "with list for quantiles, must be an array of int64"),
@@ -119,9 +119,9 @@ def test_they_are_cut_at_the_request():
     ],
 )
 @pytest.mark.parametrize("clipped", [True, False])
-def test_what_is_no_distribution_is_an_error(said, message, clipped):
+def test_what_is_no_distribution_is_an_error(prediction, message, clipped):
     """It says which predictor, what it answers, and what would be right; on one line."""
-    cluster = Cluster(machine((2,)), "fifo", Says(*said, clipped=clipped))
+    cluster = Cluster(machine((2,)), "fifo", Says(*prediction, clipped=clipped))
     with pytest.raises(
         DispatchError, match=rf"Says\.predict: predictor 'says' answers {message}"
     ) as raised:
@@ -179,17 +179,19 @@ def test_a_killed_simulation_knows_them_again(tmp_path):
     def simulator():
         return Simulator(fitted, build("dispatchers", "easy"), Likely())
 
-    whole, cut, again = simulator(), simulator(), simulator()
-    whole.run()
+    uninterrupted, cut, again = simulator(), simulator(), simulator()
+    uninterrupted.run()
     cut.run(until=int(fitted.workload.submit[70]))
     checkpoint.write(tmp_path / "state.npz", "me", cut.state())
     saved = checkpoint.read(tmp_path / "state.npz", "me")
     again.restore(saved)
     again.run()
     for name in ("quantiles", "ends_within"):
-        wanted, found = (getattr(one.machine.store, name) for one in (whole, again))
-        num = whole.machine.store.size
-        assert np.array_equal(wanted[:num], found[:num], equal_nan=True)
+        wanted, restored = (
+            getattr(simulation.machine.store, name) for simulation in (uninterrupted, again)
+        )
+        num = uninterrupted.machine.store.size
+        assert np.array_equal(wanted[:num], restored[:num], equal_nan=True)
 
 
 def test_schedules_do_not_depend_on_them():

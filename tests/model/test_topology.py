@@ -94,8 +94,8 @@ def test_cost_is_the_mean_over_all_pairs(topology):
     rng = np.random.default_rng(1)
     for size in (1, 2, 3, 7, topology.num_nodes):
         nodes = rng.choice(topology.num_nodes, size, replace=False)
-        one, other = np.triu_indices(size, 1)
-        apart = topology.distance(nodes[one], nodes[other])
+        first, second = np.triu_indices(size, 1)
+        apart = topology.distance(nodes[first], nodes[second])
         assert topology.mean_distance(NodeSets.of(nodes))[0] == pytest.approx(
             apart.mean() if size > 1 else 0
         )

@@ -53,8 +53,8 @@ def test_seconds_are_rounded_up_only_where_they_are_not_whole():
 
 
 def sensitive(beta, seed=0):
-    found = seconds(f"locality:alpha=0.5,beta={beta}", [0, 2], repeat=300, seed=seed)
-    return np.array(found) == 200
+    runtimes = seconds(f"locality:alpha=0.5,beta={beta}", [0, 2], repeat=300, seed=seed)
+    return np.array(runtimes) == 200
 
 
 def test_who_is_sensitive_follows_from_the_seed():

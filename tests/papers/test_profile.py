@@ -25,12 +25,12 @@ def test_the_same_as_second_by_second(idle, releases, taken, asked):
     free = [idle + sum(slots for second, slots in releases if second <= now) for now in range(_END)]
     for start, seconds, slots in taken:
         profile.take(start, seconds, slots)
-        free[start : start + seconds] = [one - slots for one in free[start : start + seconds]]
+        free[start : start + seconds] = [level - slots for level in free[start : start + seconds]]
     start, seconds, slots = asked
     assert profile.least(start, seconds) == min(free[start : start + seconds])
     fits = [
         at
         for at in range(_END - seconds + 1)
-        if all(one >= slots for one in free[at : at + seconds])
+        if all(level >= slots for level in free[at : at + seconds])
     ]
     assert profile.earliest(slots, seconds) == min(fits, default=None)

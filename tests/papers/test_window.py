@@ -21,14 +21,14 @@ from cpsched.papers.window import (
 
 def table(num, **columns):
     """Return waiting jobs, one a second."""
-    whole = np.ones(num, dtype=np.int64)
+    ones = np.ones(num, dtype=np.int64)
     return job_table(
         resources=("core",),
         handle=np.arange(num),
         submit=columns.pop("submit", np.arange(num)),
-        requested_time=columns.pop("requested_time", 60 * whole),
-        units=columns.pop("units", whole),
-        request=whole[:, None],
+        requested_time=columns.pop("requested_time", 60 * ones),
+        units=columns.pop("units", ones),
+        request=ones[:, None],
     )
 
 
@@ -90,9 +90,9 @@ def test_the_window_holds_the_highest_and_ties_keep_queue_order():
 def test_ranks_keep_order_and_ties_and_more_jobs_always_weigh_more(values):
     values = np.array(values, dtype=np.float64)
     ranks = rank_priorities(values)
-    for one, rank in zip(values, ranks.tolist(), strict=True):
+    for value, rank in zip(values, ranks.tolist(), strict=True):
         for other, beside in zip(values, ranks.tolist(), strict=True):
-            assert (one < other) == (rank < beside)
+            assert (value < other) == (rank < beside)
     ascending = np.sort(ranks)
     for count in range(len(ranks)):
         # The k + 1 least important jobs against the k most important.

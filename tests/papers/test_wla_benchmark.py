@@ -55,8 +55,8 @@ def test_improvements_are_shares_of_the_default(wla):
     same = {"longest": 1, "widest": 1, "contiguous": 1}
     base = wla.Figures(wait=100, response=200, utilization=0.5, **same)
     other = wla.Figures(wait=90, response=250, utilization=0.55, **same)
-    found = [other.improvement(base, what) for what in ("wait", "response", "utilization")]
-    assert found == pytest.approx([10, -25, 10])
+    improvements = [other.improvement(base, what) for what in ("wait", "response", "utilization")]
+    assert improvements == pytest.approx([10, -25, 10])
 
 
 def test_tables_and_maps_are_made_of_a_study(wla, tmp_path, capsys):

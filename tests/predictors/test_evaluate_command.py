@@ -60,10 +60,10 @@ def test_a_slurm_log_with_cancelled_jobs_is_evaluated(files, cpsched):
 def test_json_has_everything(files, cpsched):
     """Exact figures."""
     code, out, _ = cpsched(*EVALUATE, "-p", "user-history:prefix=none", "--json")
-    found = json.loads(out)
+    output = json.loads(out)
     assert code == 0
-    assert found["starts"] == {"simulated": None, "assumed": 0}
-    [item] = found["predictors"]
+    assert output["starts"] == {"simulated": None, "assumed": 0}
+    [item] = output["predictors"]
     assert item["predictor"] == "user-history:prefix=none"
     assert item["overall"]["mean_error_s"] == 232 / 5
     assert item["by_class"]["long"]["jobs"] == 0

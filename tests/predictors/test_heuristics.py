@@ -38,7 +38,7 @@ def table(*rows):
     )
 
 
-def told(predictor, *pairs):
+def observed(predictor, *pairs):
     """Let jobs end one after another, given as (row of a table, runtime)."""
     predictor.reset(machine((4,)), 0)
     for row, runtime in pairs:
@@ -82,7 +82,7 @@ def like(**changes):
 )
 def test_six_rules(other, rule):
     """Each rule, by a job that differs in just what the rule lets differ; 6 is the request."""
-    predictor = told(build("predictors", "user-history"), (JOB, 111))
+    predictor = observed(build("predictors", "user-history"), (JOB, 111))
     wanted = 111 if rule < 6 else other[3]
     assert answer(predictor, other) == [wanted]
     assert rules_used(predictor) == [int(index + 1 == rule) for index in range(6)]
@@ -92,15 +92,15 @@ def test_six_rules(other, rule):
 def test_jobs_without_users_share_one_history():
     """A log that hides its users; but what looks at the user alone finds nothing."""
     hidden = like(user="")
-    predictor = told(build("predictors", "user-history"), (hidden, 111))
+    predictor = observed(build("predictors", "user-history"), (hidden, 111))
     assert answer(predictor, hidden, JOB) == [111, 900]
-    predictor = told(build("predictors", "user-history-plus"), (hidden, 111))
+    predictor = observed(build("predictors", "user-history-plus"), (hidden, 111))
     assert answer(predictor, hidden, like(user="", name="x")) == [111, 900]
 
 
 def test_memory_can_be_part_of_the_profile():
     """As an option; the rules that let resources differ still match."""
-    predictor = told(build("predictors", "user-history:memory=yes"), (JOB, 111))
+    predictor = observed(build("predictors", "user-history:memory=yes"), (JOB, 111))
     answer(predictor, like(mem=128), JOB)
     assert rules_used(predictor) == [1, 0, 1, 0, 0, 0]
 
@@ -147,14 +147,14 @@ def test_bad_options_are_one_line():
 def test_plus_takes_the_median_of_the_last_three():
     """Of the class the first matching rule gives; of two, the mean rounded up."""
     predictor = build("predictors", "user-history-plus")
-    assert answer(told(predictor, (JOB, 10)), JOB) == [10]
-    assert answer(told(predictor, (JOB, 10), (JOB, 21)), JOB) == [16]
-    assert answer(told(predictor, (JOB, 500), (JOB, 10), (JOB, 90), (JOB, 20)), JOB) == [20]
+    assert answer(observed(predictor, (JOB, 10)), JOB) == [10]
+    assert answer(observed(predictor, (JOB, 10), (JOB, 21)), JOB) == [16]
+    assert answer(observed(predictor, (JOB, 500), (JOB, 10), (JOB, 90), (JOB, 20)), JOB) == [20]
 
 
 def test_plus_has_two_more_rules():
     """The same user and requested time, then the user's last jobs, then the request."""
-    predictor = told(
+    predictor = observed(
         build("predictors", "user-history-plus"), (JOB, 10), (like(name="walk", requested=50), 40)
     )
     other = like(name="x", queue="y")
@@ -165,12 +165,15 @@ def test_plus_has_two_more_rules():
 
 def test_last_and_the_mean_of_two():
     """The request until enough jobs have ended; a half second is rounded up."""
-    one, two = told(build("predictors", "last")), told(build("predictors", "last:count=2"))
-    assert answer(one, JOB) == answer(two, JOB) == [900]
-    for predictor, wanted in ((one, 30), (two, 900)):
-        assert answer(told(predictor, (JOB, 30)), JOB) == [wanted]
-    for predictor, wanted in ((one, 41), (two, 36)):
-        assert answer(told(predictor, (JOB, 7), (JOB, 30), (JOB, 41)), JOB) == [wanted]
+    last, mean_of_two = (
+        observed(build("predictors", "last")),
+        observed(build("predictors", "last:count=2")),
+    )
+    assert answer(last, JOB) == answer(mean_of_two, JOB) == [900]
+    for predictor, wanted in ((last, 30), (mean_of_two, 900)):
+        assert answer(observed(predictor, (JOB, 30)), JOB) == [wanted]
+    for predictor, wanted in ((last, 41), (mean_of_two, 36)):
+        assert answer(observed(predictor, (JOB, 7), (JOB, 30), (JOB, 41)), JOB) == [wanted]
         assert answer(predictor, like(user="bob"), like(user="")) == [900, 900]
 
 
@@ -185,15 +188,15 @@ def test_controls_are_shares_of_the_truth():
 def estimates(spec, runtimes, seed=0):
     """Return what is predicted of jobs that asked for 1000 s, all submitted at once."""
     workload = jobs(*((0, 1, runtime, 1000) for runtime in runtimes))
-    done = run(workload, machine((len(runtimes),)), "fifo", spec, seed=seed)
-    return done.schedule.runtime_estimate
+    result = run(workload, machine((len(runtimes),)), "fifo", spec, seed=seed)
+    return result.schedule.runtime_estimate
 
 
 def test_noise_on_the_truth_is_lognormal_and_each_jobs_own():
     """Median 1 and the deviation asked for; other with another seed."""
-    found = np.log(estimates("actual:sigma=0.5", [900_000] * 400) / 900_000)
-    assert np.median(found) == pytest.approx(0, abs=0.1)
-    assert found.std() == pytest.approx(0.5, abs=0.06)
+    log_ratios = np.log(estimates("actual:sigma=0.5", [900_000] * 400) / 900_000)
+    assert np.median(log_ratios) == pytest.approx(0, abs=0.1)
+    assert log_ratios.std() == pytest.approx(0.5, abs=0.06)
     again, other = (estimates("actual:sigma=0.5", [900] * 9, seed=seed) for seed in (0, 1))
     assert (again == estimates("actual:sigma=0.5", [900] * 9)).all()
     assert (again != other).any()
@@ -220,12 +223,12 @@ def test_a_run_shows_the_rules_used(tmp_path):
 
     # The second job comes when the first has ended, the third before the second has.
     workload = jobs((0, 1, 3, 9), (5, 1, 4, 9), (6, 1, 2, 9), user=["ann"] * 3)
-    done = run(workload, machine((4,)), "fifo", "user-history")
-    assert list(done.predictions.values()) == [2, 0, 0, 0, 0, 1]
-    assert done.schedule.runtime_estimate.tolist() == [9, 3, 3]
-    save_run(done, tmp_path / "run")
-    about = json.loads((tmp_path / "run" / "run.json").read_text())
-    assert about["predictions"]["rule 1: full profile"] == 2
+    result = run(workload, machine((4,)), "fifo", "user-history")
+    assert list(result.predictions.values()) == [2, 0, 0, 0, 0, 1]
+    assert result.schedule.runtime_estimate.tolist() == [9, 3, 3]
+    save_run(result, tmp_path / "run")
+    description = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert description["predictions"]["rule 1: full profile"] == 2
 
 
 class Slow:
@@ -282,7 +285,7 @@ def test_rules_equal_a_search_through_the_history(ends, job):
     """Hashed keys give what looking through all finished jobs gives."""
     slow = Slow()
     slow.ended = [(row, 1000 + index) for index, row in enumerate(ends)]
-    predictor = told(
+    predictor = observed(
         build("predictors", "user-history"), *((row, 1000 + i) for i, row in enumerate(ends))
     )
     assert answer(predictor, job) == [slow.answer(job)]

@@ -13,20 +13,20 @@ from predictors.knn import distributions
 def test_quantiles_agree_with_chances_and_plans_with_requests():
     """A level up to the chance of a horizon is within it, one above is beyond; up to the request."""
     fitted = sample(600)
-    done = evaluate(fitted, starts_of(fitted), "knn")
-    requested = fitted.workload.requested_time[done.rows]
+    evaluation = evaluate(fitted, starts_of(fitted), "knn")
+    requested = fitted.workload.requested_time[evaluation.rows]
     levels = np.array(LEVELS)
-    assert (done.runtime_estimate == requested).all()
-    assert (done.runtime_bound == requested).all()
-    assert (done.ranking_estimate != requested).any()
-    assert (np.diff(done.quantiles, axis=1) >= 0).all()
-    assert (done.quantiles <= requested[:, None]).all()
+    assert (evaluation.runtime_estimate == requested).all()
+    assert (evaluation.runtime_bound == requested).all()
+    assert (evaluation.ranking_estimate != requested).any()
+    assert (np.diff(evaluation.quantiles, axis=1) >= 0).all()
+    assert (evaluation.quantiles <= requested[:, None]).all()
     for place, horizon in enumerate(HORIZONS):
-        chance = done.ends_within[:, place][:, None]
-        below = done.quantiles <= horizon
+        chance = evaluation.ends_within[:, place][:, None]
+        below = evaluation.quantiles <= horizon
         assert below[levels < chance - 1e-6].all()
         assert not below[(levels > chance + 1e-6) & (requested > horizon)[:, None]].any()
-        assert (done.ends_within[requested <= horizon, place] == 1).all()
+        assert (evaluation.ends_within[requested <= horizon, place] == 1).all()
 
 
 def test_a_distribution_by_hand():

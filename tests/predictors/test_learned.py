@@ -44,13 +44,13 @@ def test_models_are_fitted_weekly_and_when_completions_double(name):
 def test_quantiles_cover_what_they_promise():
     """Of the sample's jobs after the first third, about 10 % are above the bound."""
     fitted = sample(1500)
-    done = evaluate(
+    evaluation = evaluate(
         fitted, starts_of(fitted), "gbm-quantile:trees=30,start=100,window=1500", warmup=0.33
     )
-    assert 0.06 < done.overall.bound_exceeded < 0.14
+    assert 0.06 < evaluation.overall.bound_exceeded < 0.14
     # 0.6 lie below the plan; those cut at the requested time cannot lie above it.
-    assert 0.25 < done.overall.under < 0.45
-    assert (done.runtime_bound >= done.runtime_estimate).all()
+    assert 0.25 < evaluation.overall.under < 0.45
+    assert (evaluation.runtime_bound >= evaluation.runtime_estimate).all()
 
 
 def test_features_are_named_and_never_missing():

@@ -86,28 +86,28 @@ def test_a_model_answers_as_the_predictor_it_was_saved_of(name, tmp_path):
     assert same(state["models"], other["models"])
     assert same(state["window"], other["window"])
     rows = state["window"]["features"]
-    said = [predictor.restored(one["models"])(rows) for one in (state, other)]
-    assert np.array_equal(*said)
+    answers = [predictor.restored(saved["models"])(rows) for saved in (state, other)]
+    assert np.array_equal(*answers)
 
 
 @pytest.mark.parametrize("window", [100, 1000])
 def test_a_window_of_another_size_takes_the_newest(model, window):
     """A model trained with a window of 300 is taken up by smaller and wider ones."""
-    whole = model_file.read(model, "gbm-log").state["window"]
+    saved = model_file.read(model, "gbm-log").state["window"]
     loaded = build("predictors", f"gbm-log:model={model},start=60,window={window}")
     loaded.reset(sample(1).system, 0)
     times = loaded.state()["window"]["times"]
     assert len(times) == min(window, 300)
     # 400 jobs in a ring of 300: the oldest lies at place 100.
-    newest = np.roll(whole["times"], -100, axis=0)[-window:]
+    newest = np.roll(saved["times"], -100, axis=0)[-window:]
     assert np.array_equal(times, newest)
 
 
-def same(one, other):
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+def same(value, other):
+    if isinstance(value, dict):
+        return value.keys() == other.keys() and all(same(value[key], other[key]) for key in value)
     return np.array_equal(
-        one, other, equal_nan=isinstance(one, np.ndarray) and one.dtype.kind == "f"
+        value, other, equal_nan=isinstance(value, np.ndarray) and value.dtype.kind == "f"
     )
 
 
@@ -213,19 +213,28 @@ def test_what_is_no_model_is_refused(model, change, message):
 
 def test_damaged_files_are_refused(model, tmp_path, monkeypatch):
     """Cut short, a byte flipped, empty, no archive, not there, huge."""
-    whole = model.read_bytes()
-    for content in (whole[: len(whole) // 2], b"", b"hello", whole[:-30]):
+    content_of_file = model.read_bytes()
+    for content in (
+        content_of_file[: len(content_of_file) // 2],
+        b"",
+        b"hello",
+        content_of_file[:-30],
+    ):
         model.write_bytes(content)
         refuse(model, "not a model of cpsched, or is damaged")
-    with zipfile.ZipFile(io.BytesIO(whole)) as archive:
+    with zipfile.ZipFile(io.BytesIO(content_of_file)) as archive:
         inside = archive.getinfo("window/features.npy").header_offset + 500
-    model.write_bytes(whole[:inside] + bytes([whole[inside] ^ 0xFF]) + whole[inside + 1 :])
+    model.write_bytes(
+        content_of_file[:inside]
+        + bytes([content_of_file[inside] ^ 0xFF])
+        + content_of_file[inside + 1 :]
+    )
     refuse(model, "damaged")
     refuse(tmp_path / "nothing", "no such model file")
     refuse(tmp_path, "is a folder, not a model file")
     # Before anything of it is read.
     monkeypatch.setattr(model_file, "_MAX_BYTES", 1000)
-    model.write_bytes(whole)
+    model.write_bytes(content_of_file)
     refuse(model, "more than the")
 
 
@@ -267,15 +276,15 @@ def test_train_and_use_it_as_somebody_types_it(tmp_path, cpsched):
     status, printed, _ = cpsched(
         "evaluate", log, "-p", f"gbm-log:model={path},frozen=yes", "--json"
     )
-    [found] = json.loads(printed)["predictors"]
-    assert found["stats"]["answered by history"] == 0
-    digest, provenance = hashlib.sha256(Path(path).read_bytes()).hexdigest(), found["provenance"]
+    [entry] = json.loads(printed)["predictors"]
+    assert entry["stats"]["answered by history"] == 0
+    digest, provenance = hashlib.sha256(Path(path).read_bytes()).hexdigest(), entry["provenance"]
     assert (provenance["model"], provenance["model_sha256"]) == (path, digest)
     assert provenance["trained_jobs"] == "250"
     status, answer, _ = cpsched(*train_it, "--force", "--json")
     trained = json.loads(answer)
     assert (status, trained["schema"], trained["model"]) == (0, "cpsched.train/1", path)
-    assert [one["predictor"] for one in trained["predictors"]] == ["gbm-log"]
+    assert [entry["predictor"] for entry in trained["predictors"]] == ["gbm-log"]
     # By its file alone; and it has seen these jobs.
     as_trained = f"gbm-log:model={path},start=60,trees=3,window=300"
     for more in (("-p", "last"), ("--first", "200")):
@@ -391,9 +400,11 @@ def test_hours_of_a_model_are_hours_of_day_in_another_log(tmp_path):
 )
 def test_a_model_is_known_by_the_jobs_it_was_trained_on(model, change, note):
     """Whatever their title, and whenever they were submitted."""
-    whole = sample(500)
-    said = not_a_forecast(model_file.read(model, "gbm-log").provenance(), change(whole.workload))
-    assert said == note
+    trained = sample(500)
+    remark = not_a_forecast(
+        model_file.read(model, "gbm-log").provenance(), change(trained.workload)
+    )
+    assert remark == note
 
 
 def _later(log):
@@ -403,10 +414,14 @@ def _later(log):
 
 def test_other_jobs_of_the_same_numbers_are_not_these():
     """Logs number their jobs from 1 and have users of the same names."""
-    one, other = sample(seed=1).workload, sample(seed=2).workload
-    said = {"trained_on": "one", "trained_jobs": "400", "trained_jobs_sample": job_sample(one)}
-    assert not_a_forecast(said, other) is None
-    assert not_a_forecast({"trained_on": "one"}, one) is None
+    first, second = sample(seed=1).workload, sample(seed=2).workload
+    provenance = {
+        "trained_on": "one",
+        "trained_jobs": "400",
+        "trained_jobs_sample": job_sample(first),
+    }
+    assert not_a_forecast(provenance, second) is None
+    assert not_a_forecast({"trained_on": "one"}, first) is None
 
 
 def _first_job(fitted):

@@ -87,8 +87,8 @@ class Bomb:
         pytest.fail("loading ran code")
 
 
-def bytes_of(thing):
-    return np.frombuffer(skops_io.dumps(thing), dtype=np.uint8)
+def bytes_of(model):
+    return np.frombuffer(skops_io.dumps(model), dtype=np.uint8)
 
 
 def changed(state, old, new):

@@ -28,41 +28,41 @@ def study(*on_each, base=None):
     return table(*made)
 
 
-def said(results):
+def sentences_of(results):
     return list(sentences(across_logs(results)))
 
 
 def test_one_log_has_nothing_over_all():
     results = study({"a": 0.5})
-    assert said(results) == []
+    assert sentences_of(results) == []
     assert list(over_logs(results)) == []
 
 
 def test_a_gain_is_named_with_its_interval_and_the_longest_wait():
     """Logarithms of 1/4, 1/2, 1/2 and 1: mean -ln 2, s = ln 2 sqrt(2/3), t(0.975, 3) = 3.182."""
     wide = ({"a": (ratio, {"longest": 1.2})} for ratio in (0.25, 0.5, 0.5, 1.0))
-    (line,) = said(study(*wide))
+    (line,) = sentences_of(study(*wide))
     assert line == (
         "Geometric mean over 4 logs: a against easy: mean bounded slowdown -50 % (95 % CI -80 to +23 %, not"
         " significant), longest wait +20 % (95 % CI +20 to +20 %)."
     )
     narrow = ({"a": (ratio, {"longest": 1.2})} for ratio in (0.4, 0.5, 0.5, 0.625))
-    (line,) = said(study(*narrow))
+    (line,) = sentences_of(study(*narrow))
     assert "mean bounded slowdown -50 % (95 % CI -63 to -33 %), longest wait +20 %" in line
 
 
 def test_a_log_on_which_it_is_worse_is_in_the_same_sentence():
     """Worse by its verdict; a higher ratio within the noise is no loss."""
-    (line,) = said(study(*({"a": ratio} for ratio in (0.1, 0.1, 0.12, 1.3))))
+    (line,) = sentences_of(study(*({"a": ratio} for ratio in (0.1, 0.1, 0.12, 1.3))))
     assert line.endswith(". Worse on D (+30 %).")
     noisy = [{"a": 0.4}, {"a": 0.5}, {"a": 0.5}, {"a": (1.05, {"spread": 0.5})}]
-    (line,) = said(study(*noisy))
+    (line,) = sentences_of(study(*noisy))
     assert "Worse on" not in line
 
 
 def test_a_run_that_loses_jobs_does_not_gain():
     on_each = [{"a": (0.5, {"killed": 9}), "b": 2.0} for _ in LOGS]
-    (line,) = said(study(*on_each))
+    (line,) = sentences_of(study(*on_each))
     assert line.startswith(
         "Geometric mean over 4 logs: No run gains over easy without losing jobs."
     )
@@ -73,7 +73,7 @@ def test_others_that_are_not_significantly_behind_are_named():
     """By the ratios of one to the other on each log."""
     firsts, level, behind = (0.4, 0.5, 0.5, 0.4), (0.5, 0.45, 0.6, 0.4), (0.8, 0.9, 0.95, 0.8)
     on_each = ({"a": a, "b": b, "c": c} for a, b, c in zip(firsts, level, behind, strict=True))
-    first, second = said(study(*on_each))
+    first, second = sentences_of(study(*on_each))
     assert first.startswith("Geometric mean over 4 logs: a against easy: ")
     assert second == "No significant difference from a: b (-52 %)."
 

@@ -33,14 +33,14 @@ def often(name, slowdown, longest=FOUR_H, spread=0.01, **how):
     return repeated(name, spread=spread, **values, **how)
 
 
-def said(*runs, base=once, **how):
-    results = table(*base("easy", 20.0), *(of for some in runs for of in some), **how)
+def sentences(*runs, base=once, **how):
+    results = table(*base("easy", 20.0), *(item for group in runs for item in group), **how)
     return conclusions(results, "--repeat 5")
 
 
 def test_one_run_each_is_no_proof_and_the_loss_is_in_the_same_sentence():
     """Half the slowdown, a longest wait a quarter longer."""
-    assert said(once("plan", 10.0, 18_000.0), once("sjf", 15.0, 20_000.0)) == [
+    assert sentences(once("plan", 10.0, 18_000.0), once("sjf", 15.0, 20_000.0)) == [
         "plan against easy: mean bounded slowdown -50 % (one run), longest wait +25 % (one run).",
         "The longest wait rises in every run with a lower slowdown.",
         "One run each cannot tell a difference from chance. Use --repeat 5.",
@@ -48,7 +48,7 @@ def test_one_run_each_is_no_proof_and_the_loss_is_in_the_same_sentence():
 
 
 def test_a_gain_that_keeps_the_longest_wait_is_named_beside_a_larger_one():
-    lines = said(once("sjf", 5.0, 28_800.0), once("plan", 12.0, 10_800.0))
+    lines = sentences(once("sjf", 5.0, 28_800.0), once("plan", 12.0, 10_800.0))
     assert lines[0].startswith("sjf against easy: mean bounded slowdown -75 %")
     assert lines[1] == (
         "Lowest slowdown with the longest wait kept: plan: mean bounded slowdown -40 % (one run), longest"
@@ -58,7 +58,7 @@ def test_a_gain_that_keeps_the_longest_wait_is_named_beside_a_larger_one():
 
 def test_a_gain_has_its_interval_beside_it():
     """Of the repetitions alone, on a log that is too short for days."""
-    first, *others = said(often("a", 10.0, spread=0.03), base=often)
+    first, *others = sentences(often("a", 10.0, spread=0.03), base=often)
     assert re.fullmatch(
         r"a against easy: mean bounded slowdown -50 % \(95 % CI -5\d to -4\d %\), longest wait 0 % \(.*",
         first,
@@ -69,29 +69,29 @@ def test_a_gain_has_its_interval_beside_it():
 def test_a_difference_that_is_not_certain_is_no_gain():
     """And one that is certain is named before a larger one that is not."""
     noise = often("noise", 10.0, spread=0.9)
-    first, *_ = said(noise, often("b", 30.0), base=often)
+    first, *_ = sentences(noise, often("b", 30.0), base=often)
     assert first.startswith("No significant gain over easy. Closest: noise: mean bounded slowdown")
     assert ", not significant)" in first
-    first, *_ = said(noise, often("sure", 15.0), base=often)
+    first, *_ = sentences(noise, often("sure", 15.0), base=often)
     assert first.startswith("sure against easy: mean bounded slowdown -25 %")
 
 
 def test_runs_that_are_not_significantly_behind_are_named():
     runs = [often("a", 10.0), often("b", 10.05), often("c", 15.0)]
-    assert "No significant difference from a: b (-50 %)." in said(*runs, base=often)
+    assert "No significant difference from a: b (-50 %)." in sentences(*runs, base=often)
 
 
 def test_runs_that_are_significantly_worse_are_named():
     runs = [often("a", 10.0), often("b", 100.0), often("c", 30.0)]
-    assert "Worse than easy: c (+50 %) and b (+400 %)." in said(*runs, base=often)
-    assert not any("Worse" in line for line in said(once("a", 10.0), once("c", 30.0)))
+    assert "Worse than easy: c (+50 %) and b (+400 %)." in sentences(*runs, base=often)
+    assert not any("Worse" in line for line in sentences(once("a", 10.0), once("c", 30.0)))
 
 
 def test_baselines_of_several_predictors_are_not_compared():
     """No run is said to be the best of all, where no ratio says so."""
     results = table(
-        *(of for predictor in ("requested", "last") for of in often("easy", 20.0, predictor=predictor)),
-        *(of for predictor in ("requested", "last") for of in often("b", 30.0, predictor=predictor)),
+        *(run for predictor in ("requested", "last") for run in often("easy", 20.0, predictor=predictor)),
+        *(run for predictor in ("requested", "last") for run in often("b", 30.0, predictor=predictor)),
     )  # fmt: skip
     lines = conclusions(results)
     assert lines[0] == (
@@ -103,9 +103,9 @@ def test_baselines_of_several_predictors_are_not_compared():
 
 def grouped(name, **waits):
     """Three repetitions with a mean wait of 1 h or another in each group."""
-    of = {("length", "medium"): 3600.0, ("size", "huge"): 3600.0}
-    of |= {key: waits[key[1]] for key in of if key[1] in waits}
-    groups = {key: {"common_wait_mean_s": wait} for key, wait in of.items()}
+    wait_of = {("length", "medium"): 3600.0, ("size", "huge"): 3600.0}
+    wait_of |= {key: waits[key[1]] for key in wait_of if key[1] in waits}
+    groups = {key: {"common_wait_mean_s": wait} for key, wait in wait_of.items()}
     groups["all", "all"] = {
         "common_wait_mean_s": waits.get("all", 3600.0),
         "common_wait_max_s": 9.0,
@@ -150,12 +150,12 @@ def test_a_change_below_one_percent_may_have_an_interval_without_zero():
 
 def test_the_front_needs_repetitions():
     front = "Pareto front of area-weighted response, p99.9 wait and mean bounded slowdown: a."
-    assert front in said(often("a", 10.0), base=often)
-    assert not any("Pareto" in line for line in said(once("a", 10.0)))
+    assert front in sentences(often("a", 10.0), base=often)
+    assert not any("Pareto" in line for line in sentences(once("a", 10.0)))
 
 
 def test_nothing_better_is_said():
-    first, *_ = said(once("fifo", 30.0, 28_800.0), once("b", 20.4))
+    first, *_ = sentences(once("fifo", 30.0, 28_800.0), once("b", 20.4))
     assert first == (
         "No run is better than easy. Closest: b: mean bounded slowdown +2 % (one run), longest wait"
         " unchanged."
@@ -163,10 +163,10 @@ def test_nothing_better_is_said():
 
 
 def test_a_run_that_knows_the_runtimes_is_not_ranked():
-    lines = said(once("oracle", 1.0, 1.0, knows=True), once("sjf", 15.0))
+    lines = sentences(once("oracle", 1.0, 1.0, knows=True), once("sjf", 15.0))
     assert lines[0].startswith("sjf against easy: mean bounded slowdown -25 %")
     assert "Runs that know the actual runtimes are not ranked." in lines
-    assert said(once("oracle", 1.0, 1.0, knows=True))[0].startswith(
+    assert sentences(once("oracle", 1.0, 1.0, knows=True))[0].startswith(
         "oracle against easy: mean bounded slow"
     )
 
@@ -183,12 +183,12 @@ def test_two_predictors_of_one_dispatcher_are_named():
 
 
 def test_lost_jobs_are_no_gain_and_another_allocator_is_named():
-    first, *_ = said(once("cap", 10.0, timeout=60), once("b", 30.0))
+    first, *_ = sentences(once("cap", 10.0, timeout=60), once("b", 30.0))
     assert first == (
         "No run gains over easy without losing jobs. cap: mean bounded slowdown -50 % (one run),"
         " longest wait unchanged. 60.0 % of the jobs are killed at their limit instead of 10.0 %."
     )
-    assert said(once("a", 10.0, allocator="pack"))[0].endswith(
+    assert sentences(once("a", 10.0, allocator="pack"))[0].endswith(
         ". Allocator pack instead of first-fit."
     )
 
@@ -209,8 +209,8 @@ CALM = Effect("longest wait", 1.0, None, UNKNOWN)
     (Claim.NONE, SHOWN._replace(ratio=float("inf"), verdict=HIGHER), {"losses": ("killed",)}),
 ])  # fmt: skip
 def test_what_may_be_claimed(claim, main, more):
-    of = Change(**{"name": "a", "base": "b", "main": main, "longest": CALM} | more)
-    assert of.claim is claim
+    change = Change(**{"name": "a", "base": "b", "main": main, "longest": CALM} | more)
+    assert change.claim is claim
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,9 @@ HOSTILE = [(20.0, 14_400.0), (1.0, 0.0), (20.001, 14_401.0), (0.0, 0.0), (1e9, 1
 @pytest.mark.parametrize(("slowdown", "longest"), HOSTILE)
 def test_no_table_makes_a_sentence_that_is_not_true(slowdown, longest, number, counts, runs):
     """Whatever the rows: no winner without an interval, no blank metric."""
-    lines = said(*(runs(who, slowdown, longest, **counts) for who in "ab"[:number]), base=runs)
+    lines = sentences(
+        *(runs(name, slowdown, longest, **counts) for name in "ab"[:number]), base=runs
+    )
     text = "\n".join(lines)
     assert not re.search(r"nan|inf\b|None|[-+]0 %", text)
     assert lines[0].endswith(".")
@@ -258,7 +260,7 @@ def test_no_table_makes_a_sentence_that_is_not_true(slowdown, longest, number, c
 
 def test_several_logs_have_a_line_each_and_what_they_share_once():
     results = table(
-        *(of for log in ("log", "other") for of in often("easy", 20.0, log=log)),
+        *(run for log in ("log", "other") for run in often("easy", 20.0, log=log)),
         *often("sjf", 10.0),
         *often("sjf", 12.0, log="other"),
     )
@@ -271,7 +273,7 @@ def test_several_logs_have_a_line_each_and_what_they_share_once():
 
 def test_nothing_to_compare_is_nothing_to_say():
     """No run but the baseline."""
-    assert said() == []
+    assert sentences() == []
 
 
 def test_scenarios_with_other_jobs_are_compared_over_common_jobs_and_that_is_stated():

@@ -17,9 +17,9 @@ def test_a_row_has_value_baseline_ratio_and_repetitions():
     assert row.baseline[2] == "easy"
     assert row.ratio == 0.5
     (first,) = [
-        of
-        for of in results.as_rows()
-        if (of["dispatcher"], of["metric"]) == ("sjf", "bounded_slowdown_mean")
+        row
+        for row in results.as_rows()
+        if (row["dispatcher"], row["metric"]) == ("sjf", "bounded_slowdown_mean")
     ]
     assert first["jobs"] == "all"
     assert first["difference"] == -10.0
@@ -41,16 +41,18 @@ def test_zero_over_zero_is_a_ratio_of_one():
 
 def test_what_nobody_measured_is_no_metric_of_a_section():
     results = table(run("easy", utilization_core=0.5, utilization_gpu=None, lost_killed=0.1))
-    assert [of.name for of in results.metrics("log on machine", "system")] == [
+    assert [metric.name for metric in results.metrics("log on machine", "system")] == [
         "utilization_core",
         "steady_utilization_core",
     ]
-    assert [of.title for of in results.metrics("log on machine", "lost work")] == ["lost, killed"]
+    assert [metric.title for metric in results.metrics("log on machine", "lost work")] == [
+        "lost, killed"
+    ]
 
 
 def test_names_have_the_estimate_where_there_are_several():
-    one = table(run("easy"), run("fifo"))
-    assert [one.name(key) for key in one.repetitions] == ["easy", "fifo"]
+    results = table(run("easy"), run("fifo"))
+    assert [results.name(key) for key in results.repetitions] == ["easy", "fifo"]
     two = table(run("easy"), run("easy", predictor="actual"))
     assert [two.name(key) for key in two.repetitions] == [
         "easy with requested time",
@@ -88,7 +90,7 @@ def ranked(dispatcher, *runs, **how):
     ]
 
 
-EASY = ranked("easy", *(tuple(of.values()) for of in BASE))
+EASY = ranked("easy", *(tuple(row.values()) for row in BASE))
 
 
 def front(*runs):

@@ -35,8 +35,8 @@ def test_going_on_from_a_file_gives_the_same(
     So equal input gives equal output, too.
     """
     fitted = fit(workload, system)
-    whole = simulator(fitted, dispatcher, predictor=predictor)
-    whole.run()
+    uninterrupted = simulator(fitted, dispatcher, predictor=predictor)
+    uninterrupted.run()
     cut = simulator(fitted, dispatcher, predictor=predictor)
     cut.run(until=until)
     path = tmp_path_factory.mktemp("checkpoint") / "state.npz"
@@ -44,7 +44,7 @@ def test_going_on_from_a_file_gives_the_same(
     again = simulator(fitted, dispatcher, predictor=predictor)
     again.restore(checkpoint.read(path, "me"))
     again.run()
-    assert result(again) == result(whole)
+    assert result(again) == result(uninterrupted)
 
 
 ROWS = {name: [value] * 5 for name, value in {
@@ -90,14 +90,16 @@ def test_what_is_to_come_is_in_a_checkpoint(case, until):
     if case == "switches":
         system = replace(system, topology=Topology(4, (2,)))
     fitted = fit(workload, system)
-    whole, cut, again = (simulator(fitted, dispatcher, runtime_model=model) for _ in range(3))
-    whole.run()
+    uninterrupted, cut, again = (
+        simulator(fitted, dispatcher, runtime_model=model) for _ in range(3)
+    )
+    uninterrupted.run()
     cut.run(until)
     again.restore(cut.state())
     again.run()
-    assert again.end_time.tolist() == whole.end_time.tolist()
-    assert again.outcome.tolist() == whole.outcome.tolist()
-    assert ends is None or whole.end_time.tolist() == ends
+    assert again.end_time.tolist() == uninterrupted.end_time.tolist()
+    assert again.outcome.tolist() == uninterrupted.outcome.tolist()
+    assert ends is None or uninterrupted.end_time.tolist() == ends
 
 
 def test_damaged_and_foreign_files_are_refused(tmp_path):

@@ -51,7 +51,9 @@ class Folder:
 
     def fresh(self):
         """Forget what is loaded, as another process would not have it."""
-        for name in [one for one in sys.modules if one.partition(".")[0].endswith(self.suffix)]:
+        for name in [
+            module for module in sys.modules if module.partition(".")[0].endswith(self.suffix)
+        ]:
             del sys.modules[name]
         importlib.invalidate_caches()
 
@@ -64,7 +66,7 @@ def folder(tmp_path, monkeypatch):
     made.fresh()
 
 
-def of(dispatcher="easy", predictor="requested", readers=(), **settings):
+def own_code(dispatcher="easy", predictor="requested", readers=(), **settings):
     return identify("w", "s", dispatcher, predictor, Settings(**settings), readers)
 
 
@@ -86,12 +88,12 @@ def test_an_own_class_counts_wherever_a_specification_names_it(folder, spec):
     spec = spec.format(folder.name("mine"))
     source = PRIORITY.format(imports="")
     folder.write("mine", source)
-    before = of(spec)
+    before = own_code(spec)
     assert before.unknown == ()
-    assert of(spec) == before
+    assert own_code(spec) == before
     folder.write("mine", source.replace("jobs.units,", "-jobs.units,"))
     folder.fresh()
-    assert of(spec).digest != before.digest
+    assert own_code(spec).digest != before.digest
 
 
 IMPORTS = {
@@ -113,11 +115,11 @@ def test_what_an_own_module_imports_counts(folder, how):
     folder.write("helper", "VALUE = 1\nclass Own: pass\n")
     folder.write("mine", PRIORITY.format(imports=folder.text(IMPORTS[how])))
     spec = f"easy:order={folder.name('mine')}:Own"
-    before = of(spec)
+    before = own_code(spec)
     assert before.unknown == ()
     folder.write("helper", "VALUE = 2\nclass Own: pass\n")
     folder.fresh()
-    assert of(spec).digest != before.digest
+    assert own_code(spec).digest != before.digest
 
 
 @pytest.mark.parametrize(
@@ -138,16 +140,16 @@ def test_packages_and_relative_imports_count(folder, text, changed):
         (package / f"{name}.py").write_text("VALUE = 1\n")
     (package / "mine.py").write_text(PRIORITY.format(imports=text))
     spec = f"easy:order={folder.name('pack')}.mine:Own"
-    before = of(spec)
+    before = own_code(spec)
     assert before.unknown == ()
     (package / f"{changed}.py").write_text("VALUE = 2\n")
     folder.fresh()
-    assert of(spec).digest != before.digest
+    assert own_code(spec).digest != before.digest
     (package / f"{changed}.py").write_text("VALUE = 1\n")
     (package / "unused.py").write_text("VALUE = 3\n")
     folder.fresh()
     if "*" not in text:
-        assert of(spec) == before
+        assert own_code(spec) == before
 
 
 def test_a_folder_without_init_has_modules_that_are_known(folder):
@@ -156,14 +158,14 @@ def test_a_folder_without_init_has_modules_that_are_known(folder):
     (names / "rules.py").write_text("VALUE = 1\n")
     folder.write("mine", PRIORITY.format(imports=folder.text("from @names import rules")))
     spec = f"easy:order={folder.name('mine')}:Own"
-    before = of(spec)
+    before = own_code(spec)
     assert before.unknown == ()
     (names / "rules.py").write_text("VALUE = 2\n")
     folder.fresh()
-    assert of(spec).digest != before.digest
+    assert own_code(spec).digest != before.digest
     folder.write("mine", PRIORITY.format(imports=folder.text("import @names")))
     folder.fresh()
-    assert "without naming a module" in of(spec).unknown[0]
+    assert "without naming a module" in own_code(spec).unknown[0]
 
 
 UNKNOWN = {
@@ -184,7 +186,7 @@ UNKNOWN = {
 def test_what_no_source_says_is_unknown(folder, text):
     folder.write("mine", PRIORITY.format(imports=text))
     name = folder.name("mine")
-    ((reason),) = of(f"easy:order={name}:Own").unknown
+    ((reason),) = own_code(f"easy:order={name}:Own").unknown
     assert reason.startswith(f"{name}:Own: its code is not known: {name}.py ")
     assert UNKNOWN[text] in reason
 
@@ -206,7 +208,7 @@ def evaluated(model):
 import numpy as np
 """
     folder.write("mine", PRIORITY.format(imports=text))
-    assert of(f"easy:order={folder.name('mine')}:Own").unknown == ()
+    assert own_code(f"easy:order={folder.name('mine')}:Own").unknown == ()
 
 
 def test_bytecode_and_built_modules_are_unknown(folder):
@@ -215,20 +217,20 @@ def test_bytecode_and_built_modules_are_unknown(folder):
     source.unlink()
     folder.write("mine", PRIORITY.format(imports=folder.text("import @helper")))
     spec = f"easy:order={folder.name('mine')}:Own"
-    assert "bytecode without its source" in of(spec).unknown[0]
+    assert "bytecode without its source" in own_code(spec).unknown[0]
     source.with_suffix(".pyc").unlink()
     source.with_suffix(".abi3.so").write_bytes(b"")
     guarded = "try:\n    import @helper\nexcept ImportError:\n    pass"
     folder.write("mine", PRIORITY.format(imports=folder.text(guarded)))
     folder.fresh()
-    assert "is a built library without source" in of(spec).unknown[0]
+    assert "is a built library without source" in own_code(spec).unknown[0]
 
 
 def test_a_module_without_a_file_is_unknown(folder):
     folder.write("mine", PRIORITY.format(imports=folder.text("import @made")))
     sys.modules[folder.name("made")] = type(sys)(folder.name("made"))
     spec = f"easy:order={folder.name('mine')}:Own"
-    assert f"module {folder.name('made')} has no file" in of(spec).unknown[0]
+    assert f"module {folder.name('made')} has no file" in own_code(spec).unknown[0]
 
 
 def test_a_module_in_an_archive_is_known(folder, monkeypatch):
@@ -240,7 +242,7 @@ def test_a_module_in_an_archive_is_known(folder, monkeypatch):
         sys.path_importer_cache.clear()
         folder.write("mine", PRIORITY.format(imports=folder.text("import @helper")))
         folder.fresh()
-        made = of(f"easy:order={folder.name('mine')}:Own")
+        made = own_code(f"easy:order={folder.name('mine')}:Own")
         assert made.unknown == ()
         if value == 1:
             before = made
@@ -250,26 +252,26 @@ def test_a_module_in_an_archive_is_known(folder, monkeypatch):
 def test_two_modules_of_one_name_are_two(folder, monkeypatch):
     spec = f"easy:order={folder.name('mine')}:Own"
     folder.write("mine", PRIORITY.format(imports=""))
-    before = of(spec)
+    before = own_code(spec)
     other = Folder(folder.path / "other")
     other.suffix = folder.suffix
     other.write("mine", PRIORITY.format(imports="VALUE = 1"))
     monkeypatch.syspath_prepend(other.path)
     folder.fresh()
-    assert of(spec).digest != before.digest
+    assert own_code(spec).digest != before.digest
 
 
 def test_a_module_that_changed_since_it_was_loaded_is_unknown_until_it_is_reloaded(folder):
     """What runs is what was loaded, as in a notebook."""
     spec = f"easy:order={folder.name('mine')}:Own"
     folder.write("mine", PRIORITY.format(imports=""))
-    before = of(spec)
+    before = own_code(spec)
     folder.write("mine", PRIORITY.format(imports="VALUE = 1"))
-    stale = of(spec)
+    stale = own_code(spec)
     assert "has changed since this process loaded it" in stale.unknown[0]
     assert stale.digest == before.digest
     importlib.reload(sys.modules[folder.name("mine")])
-    after = of(spec)
+    after = own_code(spec)
     assert after.unknown == ()
     assert after.digest != before.digest
 
@@ -279,7 +281,7 @@ def test_a_module_that_was_loaded_by_somebody_else_and_changed_is_unknown(folder
     folder.write("mine", PRIORITY.format(imports=""))
     importlib.import_module(folder.name("mine"))
     folder.write("mine", PRIORITY.format(imports="VALUE = 1"))
-    made = of(f"easy:order={folder.name('mine')}:Own")
+    made = own_code(f"easy:order={folder.name('mine')}:Own")
     assert "has changed since this process loaded it" in made.unknown[0]
 
 
@@ -303,28 +305,28 @@ class Changes(Change): name = "own"
 
     def all_of():
         return [
-            of(f"{name}:Decides"),
-            of(predictor=f"{name}:Predicts"),
-            of(outages=f"{name}:Outs"),
-            of(runtime_model=f"{name}:Lasts"),
-            of(readers=[("changes", f"{name}:Changes")]),
-            of(f"easy:allocator={name}:Decides"),
+            own_code(f"{name}:Decides"),
+            own_code(predictor=f"{name}:Predicts"),
+            own_code(outages=f"{name}:Outs"),
+            own_code(runtime_model=f"{name}:Lasts"),
+            own_code(readers=[("changes", f"{name}:Changes")]),
+            own_code(f"easy:allocator={name}:Decides"),
         ]
 
     before = all_of()
     folder.write("mine", source + "VALUE = 1\n")
     folder.fresh()
     after = all_of()
-    assert all(one.digest != other.digest for one, other in zip(before, after, strict=True))
+    assert all(first.digest != second.digest for first, second in zip(before, after, strict=True))
 
 
 def test_a_file_that_an_inner_dispatcher_names_counts(tmp_path):
     """That of the outer one alone used to be looked at."""
     (tmp_path / "model").write_bytes(b"one")
     spec = f"speculative:dispatcher=learned,dispatcher.file={tmp_path}/model"
-    before = of(spec).digest
+    before = own_code(spec).digest
     (tmp_path / "model").write_bytes(b"two")
-    assert of(spec).digest != before
+    assert own_code(spec).digest != before
 
 
 def test_installed_distributions_are_known_by_version(folder):
@@ -339,10 +341,10 @@ def test_a_reader_of_logs_of_another_package_counts(folder, monkeypatch):
     real, target = registry.entries, f"{folder.name('mine')}:FORMAT"
     mine = {"mine": RegistryEntry("mine", target, "somebody")}
     monkeypatch.setattr(registry, "entries", lambda group: {**real(group), **mine})
-    before = of(readers=[("log_formats", "mine")])
+    before = own_code(readers=[("log_formats", "mine")])
     folder.write("mine", "FORMAT = 2\n")
     folder.fresh()
-    assert of(readers=[("log_formats", "mine")]).digest != before.digest
+    assert own_code(readers=[("log_formats", "mine")]).digest != before.digest
 
 
 def test_a_checkpoint_of_unknown_code_is_refused(folder, tmp_path):

@@ -17,7 +17,7 @@ from cpsched.verification import verify
 
 def evolving(*rows, after=40, to=8, **columns):
     num = len(rows)
-    one = {
+    values = {
         "job_type": JobType.EVOLVING,
         "units_min": 1,
         "units_max": 8,
@@ -25,7 +25,7 @@ def evolving(*rows, after=40, to=8, **columns):
         "evolve_after": after,
         "evolve_to": to,
     } | columns
-    return jobs(*rows, **{name: [value] * num for name, value in one.items()})
+    return jobs(*rows, **{name: [value] * num for name, value in values.items()})
 
 
 class Watches(Fifo):
@@ -90,7 +90,7 @@ def test_nothing_is_seen_of_what_is_not_yet_asked_for():
     for after, to in ((40, 8), (90, 2)):
         watches = Watches()
         run(evolving((0, 4, 100), after=after, to=to), machine((8,)), watches)
-        transcripts.append([one for one in watches.seen if one[0] < 40])
+        transcripts.append([seen for seen in watches.seen if seen[0] < 40])
     assert transcripts[0] == transcripts[1]
 
 

@@ -34,8 +34,8 @@ def _simulated(workload, system, dispatcher):
 def test_every_job_starts_and_ends_as_the_golden_schedule_says(shared, dispatcher):
     """On one counted pool of 240 processors, as ``hpc2n`` describes it."""
     workload = logs.read(shared / "golden" / "hpc2n_cap_20000.swf.gz")
-    found = _simulated(workload, systems.load("hpc2n"), dispatcher)
-    assert found == _golden(shared, 20000, RULES[dispatcher])
+    simulated = _simulated(workload, systems.load("hpc2n"), dispatcher)
+    assert simulated == _golden(shared, 20000, RULES[dispatcher])
 
 
 @pytest.mark.shared
@@ -48,5 +48,5 @@ def test_the_layout_of_nodes_makes_no_difference(shared, dispatcher):
     workload = workload.with_columns(layout="units")
     machine = replace(systems.load("hpc2n"), log=LogMapping(processors=ProcessorMapping.PACKED))
     assert machine.num_nodes == 120
-    found = _simulated(workload, machine, dispatcher)
-    assert found == _golden(shared, 5000, RULES[dispatcher])
+    simulated = _simulated(workload, machine, dispatcher)
+    assert simulated == _golden(shared, 5000, RULES[dispatcher])

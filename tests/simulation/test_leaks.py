@@ -74,26 +74,26 @@ def other_future(workload, schedule, until, rng, longer=1):
         least = until - started + 1 if started != MISSING and started <= until else 0
         runtime[row] = longer * least + rng.integers(0, 50)
     status = np.where(ended, workload.status, rng.choice([Status.FAILED, Status.CANCELLED]))
-    kept = workload.with_columns(
+    changed = workload.with_columns(
         runtime=runtime, status=status, recorded_start=rng.integers(0, 99, len(workload))
     ).take(past)
     extra = int(rng.integers(0, 5))
     columns = ("units", "requested_time", "nodes_min", "nodes_max", "split", "contiguous")
     joined = {
-        name: np.concatenate([getattr(kept, name), getattr(kept, name)[:1].repeat(extra)])
+        name: np.concatenate([getattr(changed, name), getattr(changed, name)[:1].repeat(extra)])
         for name in (*columns, "exclusive")
     }
     return Workload.build(
         title="other",
-        job_id=[*kept.job_id, *(f"new{index}" for index in range(extra))],
-        submit=[*kept.submit, *(until + 1 + rng.integers(0, 9, extra))],
-        runtime=[*kept.runtime, *rng.integers(0, 9, extra)],
-        request=np.concatenate([kept.request, rng.integers(0, 2, (extra, 3))]),
-        per_node=np.concatenate([kept.per_node, np.zeros((extra, 3), dtype=np.int64)]),
-        per_node_max=np.concatenate([kept.per_node_max, np.zeros((extra, 3), dtype=np.int64)]),
+        job_id=[*changed.job_id, *(f"new{index}" for index in range(extra))],
+        submit=[*changed.submit, *(until + 1 + rng.integers(0, 9, extra))],
+        runtime=[*changed.runtime, *rng.integers(0, 9, extra)],
+        request=np.concatenate([changed.request, rng.integers(0, 2, (extra, 3))]),
+        per_node=np.concatenate([changed.per_node, np.zeros((extra, 3), dtype=np.int64)]),
+        per_node_max=np.concatenate([changed.per_node_max, np.zeros((extra, 3), dtype=np.int64)]),
         resources=workload.resources,
-        user=[*kept.user.decode(), *("stranger" for _ in range(extra))],
-        status=[*kept.status, *([1] * extra)],
+        user=[*changed.user.decode(), *("stranger" for _ in range(extra))],
+        status=[*changed.status, *([1] * extra)],
         **joined,
     )
 
@@ -101,12 +101,12 @@ def other_future(workload, schedule, until, rng, longer=1):
 def compare(dispatcher, predictor, workload, system, until, seed):
     """Simulate two worlds that are the same up to an instant, and compare what was shown."""
     assume(workload.submit[0] <= until)
-    here = Transcript(until)
-    schedule = run(workload, system, dispatcher, predictor, observers=[here]).schedule
+    transcript = Transcript(until)
+    schedule = run(workload, system, dispatcher, predictor, observers=[transcript]).schedule
     other = other_future(workload, schedule, until, np.random.default_rng(seed))
-    there = Transcript(until)
-    run(other, system, dispatcher, predictor, observers=[there])
-    assert here.lines == there.lines
+    other_transcript = Transcript(until)
+    run(other, system, dispatcher, predictor, observers=[other_transcript])
+    assert transcript.lines == other_transcript.lines
 
 
 @given(
@@ -130,11 +130,11 @@ def test_the_leak_test_can_fail():
         units=[1, 1], request=[[1, 0, 0]] * 2, resources=("core", "gpu", "mem"),
     )  # fmt: skip
     system = machine((1, 0, 8), resources=("core", "gpu", "mem"))
-    here, there = Transcript(2), Transcript(2)
-    schedule = run(workload, system, "fifo", "actual", observers=[here]).schedule
+    transcript, other_transcript = Transcript(2), Transcript(2)
+    schedule = run(workload, system, "fifo", "actual", observers=[transcript]).schedule
     other = other_future(workload, schedule, 2, np.random.default_rng(1))
-    run(other, system, "fifo", "actual", observers=[there])
-    assert here.lines != there.lines
+    run(other, system, "fifo", "actual", observers=[other_transcript])
+    assert transcript.lines != other_transcript.lines
 
 
 @pytest.mark.parametrize(
@@ -161,18 +161,18 @@ def test_no_runtime_model_lets_the_future_through(model, dispatcher, predictor):
     )  # fmt: skip
     system = machine((3, 3, 4), (2, 4, 4), resources=kinds)
     for until in (20, 75, 140):
-        here, there = Transcript(until), Transcript(until)
+        transcript, other_transcript = Transcript(until), Transcript(until)
         # Two nodes are always neighbours: only with this does anything change.
         spec = "locality:log=scattered" if model == "locality" else model
         settings = {"runtime_model": spec, "seed": until}
         schedule = run(
-            workload, system, dispatcher, predictor, observers=[here], **settings
+            workload, system, dispatcher, predictor, observers=[transcript], **settings
         ).schedule
         # So long that no factor ends what runs at ``until`` earlier than its request does.
         other = other_future(workload, schedule, until, rng, longer=10**6)
-        run(other, system, dispatcher, predictor, observers=[there], **settings)
-        assert here.lines == there.lines
-        assert here.lines
+        run(other, system, dispatcher, predictor, observers=[other_transcript], **settings)
+        assert transcript.lines == other_transcript.lines
+        assert transcript.lines
     scaled = (schedule.end - schedule.start) != np.minimum(
         workload.runtime, workload.requested_time
     )
@@ -184,22 +184,22 @@ def test_no_runtime_model_lets_the_future_through(model, dispatcher, predictor):
 SECRET = 987_654_321
 
 
-def reachable_arrays(thing, seen):
+def reachable_arrays(value, seen):
     """Yield every array that can be reached from an object by attributes, items and bases."""
-    if id(thing) in seen or isinstance(thing, type | str | int | float):
+    if id(value) in seen or isinstance(value, type | str | int | float):
         return
-    seen[id(thing)] = thing
-    if isinstance(thing, np.ndarray):
-        yield thing
-        children = [thing.base] if thing.base is not None else []
-    elif isinstance(thing, dict):
-        children = [*thing.keys(), *thing.values()]
-    elif isinstance(thing, list | tuple | set | frozenset):
-        children = list(thing)
-    elif type(thing).__module__.startswith(("cpsched", "predictors")):
-        slots = [name for cls in type(thing).__mro__ for name in getattr(cls, "__slots__", ())]
+    seen[id(value)] = value
+    if isinstance(value, np.ndarray):
+        yield value
+        children = [value.base] if value.base is not None else []
+    elif isinstance(value, dict):
+        children = [*value.keys(), *value.values()]
+    elif isinstance(value, list | tuple | set | frozenset):
+        children = list(value)
+    elif type(value).__module__.startswith(("cpsched", "predictors")):
+        slots = [name for cls in type(value).__mro__ for name in getattr(cls, "__slots__", ())]
         children = [
-            getattr(thing, name, None) for name in [*slots, *getattr(thing, "__dict__", ())]
+            getattr(value, name, None) for name in [*slots, *getattr(value, "__dict__", ())]
         ]
     else:
         children = []
@@ -226,8 +226,8 @@ def test_no_array_reachable_from_a_view_holds_a_runtime(dispatcher):
 
         def on_decision(self, view, decision, seconds):
             self.views += 1
-            for thing in (view, decides, decision):
-                for array in reachable_arrays(thing, {}):
+            for shown in (view, decides, decision):
+                for array in reachable_arrays(shown, {}):
                     fields = array.dtype.names
                     columns = [array[field] for field in fields] if fields else [array]
                     assert not any((column == SECRET).any() for column in columns)

@@ -290,7 +290,7 @@ def test_what_happens_from_outside_is_seen():
 def test_progress_is_told_by_both_loops():
     """How many have ended and how many wait, at last all and none."""
 
-    class Told(Observer):
+    class ProgressNoted(Observer):
         def __init__(self):
             self.all = []
 
@@ -299,8 +299,10 @@ def test_progress_is_told_by_both_loops():
 
     fitted = fit(jobs(*((second, 1, 3) for second in range(200))), machine((1,)))
     for others in ((), (Present(),)):
-        told = Told()
-        simulator(fitted, "easy", told, *others).run()
-        assert [ended for ended, _, _ in told.all] == sorted(ended for ended, _, _ in told.all)
-        assert all(ended + waiting <= 200 for ended, waiting, _ in told.all)
-        assert told.all[-1][0] > 180
+        observer = ProgressNoted()
+        simulator(fitted, "easy", observer, *others).run()
+        assert [ended for ended, _, _ in observer.all] == sorted(
+            ended for ended, _, _ in observer.all
+        )
+        assert all(ended + waiting <= 200 for ended, waiting, _ in observer.all)
+        assert observer.all[-1][0] > 180

@@ -59,8 +59,8 @@ def test_jobs_wait_for_a_node_that_is_down_from_the_first_second(tmp_path):
 
 def test_a_run_on_disk_knows_its_outages(tmp_path):
     down = table(tmp_path, "n0,4,20", "n1,30,40")
-    found = run(jobs((0, 1, 10), (0, 1, 6)), machine((1,), (1,)), "fifo", outages=down)
-    save_run(found, tmp_path / "run")
+    result = run(jobs((0, 1, 10), (0, 1, 6)), machine((1,), (1,)), "fifo", outages=down)
+    save_run(result, tmp_path / "run")
     read = load_run(tmp_path / "run").schedule
     assert read.outages.node.tolist() == [0, 1]
     assert read.outages.start.tolist() == [4, 30]
@@ -72,13 +72,13 @@ def test_drawn_outages_are_those_of_the_seed():
     """Of 50 nodes with a day between failures, over 100 days, each fails about 85 times."""
     model = RandomOutages(mtbf=86400, repair=14400)
     names = [f"n{at}" for at in range(50)]
-    found = model.outages(names, 0, 100 * 86400, 7)
-    assert found.overlap() is None
-    assert 50 * 75 < len(found) < 50 * 95
-    assert 0.9 * 14400 < (found.end - found.start).mean() < 1.1 * 14400
+    outages = model.outages(names, 0, 100 * 86400, 7)
+    assert outages.overlap() is None
+    assert 50 * 75 < len(outages) < 50 * 95
+    assert 0.9 * 14400 < (outages.end - outages.start).mean() < 1.1 * 14400
     again = model.outages(names, 0, 100 * 86400, 7)
-    assert np.array_equal(found.start, again.start)
-    assert not np.array_equal(found.start, model.outages(names, 0, 100 * 86400, 8).start)
+    assert np.array_equal(outages.start, again.start)
+    assert not np.array_equal(outages.start, model.outages(names, 0, 100 * 86400, 8).start)
 
 
 @pytest.mark.parametrize(

@@ -95,10 +95,10 @@ def test_the_rule_can_be_broken():
     schedule = run(workload, TWO, "easy", outages=Given((0, 95, 99, 95))).schedule
     assert verify(schedule) == []
     planned = replace(schedule, outages=Outages.of([(0, 89, 99)], [0]))
-    assert "planned-outage" in {found.rule for found in verify(planned)}
+    assert "planned-outage" in {violation.rule for violation in verify(planned)}
     sizes = workload.with_columns(job_type=np.full(2, JobType.MOLDABLE))
     planned = replace(planned, workload=sizes)
-    assert "planned-outage" not in {found.rule for found in verify(planned)}
+    assert "planned-outage" not in {violation.rule for violation in verify(planned)}
 
 
 def test_a_view_holds_nothing_of_what_is_not_known():
@@ -122,9 +122,9 @@ def test_a_view_holds_nothing_of_what_is_not_known():
 def test_a_table_says_since_when_it_is_known(tmp_path):
     path = tmp_path / "down.csv"
     path.write_text("node,from,to,known\nn0,50,60,10\nn1,70,80,\n")
-    found = run(jobs((0, 1, 90), (20, 1, 65)), TWO, "easy", outages=f"table:file={path}")
-    assert found.schedule.outages.known.tolist() == [10, 70]
-    save_run(found, tmp_path / "run")
+    result = run(jobs((0, 1, 90), (20, 1, 65)), TWO, "easy", outages=f"table:file={path}")
+    assert result.schedule.outages.known.tolist() == [10, 70]
+    save_run(result, tmp_path / "run")
     read = load_run(tmp_path / "run").schedule
     assert read.outages.known.tolist() == [10, 70]
     assert verify(read) == []

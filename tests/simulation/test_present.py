@@ -42,7 +42,7 @@ def present_of(simulator, fitted, dispatcher, **more):
 def test_the_future_that_comes_about_is_the_one_that_was(dispatcher, workload, system, until):
     """With the real runtimes of the jobs known, and no others to come, all starts are the same."""
     fitted = fit(workload.select(end=until), system)
-    whole, simulator = halted(fitted, dispatcher, None), halted(fitted, dispatcher, until)
+    uninterrupted, simulator = halted(fitted, dispatcher, None), halted(fitted, dispatcher, until)
     num = int(simulator.state()["next_submit"])
     assume(num == len(simulator.arrivals) > 0)
     present = present_of(simulator, fitted, dispatcher)
@@ -51,7 +51,7 @@ def test_the_future_that_comes_about_is_the_one_that_was(dispatcher, workload, s
     assume(not simulator.arrivals.evolve_to.any())
     future = present.future(simulator.arrivals.runtime, FutureJobs.none())
     future.run()
-    assert future.start_time.tolist() == whole.start_time.tolist()
+    assert future.start_time.tolist() == uninterrupted.start_time.tolist()
 
 
 @given(workload=workloads(), system=machines(), until=st.integers(0, 60), data=st.data())
@@ -162,10 +162,12 @@ def test_a_cluster_alone_tells_the_same_as_the_simulation(workload, system, unti
     second = Present.of_cluster(simulator.cluster, dispatcher="easy", settings=Settings(), ran=ran)
     elapsed = np.maximum(simulator.now - simulator.start_time, 0)
     runtime = np.where(simulator.start_time == MISSING, 7, elapsed + 3)
-    one, other = (present.future(runtime, FutureJobs.none()) for present in (first, second))
-    one.run()
-    other.run()
-    assert one.start_time.tolist() == other.start_time.tolist()
+    first_future, second_future = (
+        present.future(runtime, FutureJobs.none()) for present in (first, second)
+    )
+    first_future.run()
+    second_future.run()
+    assert first_future.start_time.tolist() == second_future.start_time.tolist()
 
 
 def test_how_long_a_node_stays_down_is_not_known():
@@ -201,8 +203,8 @@ def test_copies_of_jobs_arrive_as_if_they_had_been_in_the_log(workload, system, 
     for name, value in vars(expected).items():
         if name not in ("workload", "workload_row", "system", "_known", "_block"):
             assert np.array_equal(getattr(both, name), value), name
-    for one, other in zip(both.block(0), expected.block(0), strict=True):
-        assert np.array_equal(one, other)
+    for column, expected_column in zip(both.block(0), expected.block(0), strict=True):
+        assert np.array_equal(column, expected_column)
     assert [both.job_id(handle) for handle in range(len(both))] == [
         expected.job_id(handle) for handle in range(len(both))
     ]

@@ -26,8 +26,8 @@ def queues_again(*seconds):
 def phases(schedule, job):
     """Return when a job held nodes."""
     own = schedule.segments.job == job
-    found = zip(schedule.segments.start[own], schedule.segments.end[own], strict=True)
-    return [(int(start), int(end)) for start, end in found]
+    pairs = zip(schedule.segments.start[own], schedule.segments.end[own], strict=True)
+    return [(int(start), int(end)) for start, end in pairs]
 
 
 def checked(*rows, seconds, **columns):
@@ -119,8 +119,8 @@ def test_work_is_conserved_and_a_checkpoint_goes_on_the_same(rows, data, every, 
     workload = jobs(*rows, restartable=flags, checkpoint=[every] * num, restart_cost=[cost] * num)
     fitted = fit(workload, machine((2,), (1,)))
     spec = "speculative:dispatcher=easy,seconds=3,least=5,share=1"
-    whole = run(fitted, fitted.system, spec)
-    assert verify(whole.schedule) == []
+    result = run(fitted, fitted.system, spec)
+    assert verify(result.schedule) == []
     stop = data.draw(st.integers(0, 60))
     first, second = (
         Simulator(fitted, build("dispatchers", spec), Requested(), seed=0) for _ in range(2)
@@ -128,5 +128,5 @@ def test_work_is_conserved_and_a_checkpoint_goes_on_the_same(rows, data, every, 
     first.run(until=stop)
     second.restore(first.state())
     second.run()
-    started = np.array([whole.schedule.start[row] for row in second.arrivals.workload_row])
+    started = np.array([result.schedule.start[row] for row in second.arrivals.workload_row])
     assert second.start_time.tolist() == started.tolist()

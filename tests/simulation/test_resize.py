@@ -18,8 +18,8 @@ from cpsched.verification import verify
 
 def malleable(*rows, least=1, most=4, **columns):
     num = len(rows)
-    one = {"resize_cost": 0, "restartable": True, "job_type": JobType.MALLEABLE} | columns
-    several = {name: [value] * num for name, value in one.items()}
+    values = {"resize_cost": 0, "restartable": True, "job_type": JobType.MALLEABLE} | columns
+    several = {name: [value] * num for name, value in values.items()}
     bounds = {"units_min": [least] * num, "units_max": [most] * num}
     return jobs(*rows, **bounds, **several)
 

@@ -85,11 +85,11 @@ def test_gpus_of_the_units_are_not_the_range():
     """Two units of one GPU each and one to two besides: three held are one of the range."""
     workload = ranged((0, 2, 60), high=2, request=[[1, 1]])
     system = machine((4, 4), resources=KINDS)
-    found = [
+    ends = [
         run(workload, system, Takes([held]), runtime_model="gpu-scaling:sigma=0").schedule.end
         for held in (3, 4)
     ]
-    assert [end.tolist() for end in found] == [[60], [30]]
+    assert [end.tolist() for end in ends] == [[60], [30]]
 
 
 def test_a_job_alone_on_its_nodes_uses_what_it_can():
@@ -115,7 +115,7 @@ def test_the_verifier_knows_ranges():
     assert verify(schedule) == []
     exact = schedule.workload.with_columns(per_node_max=np.zeros((1, 2), dtype=np.int64))
     object.__setattr__(schedule, "workload", exact)
-    assert [found.rule for found in verify(schedule)] == [Rule.AMOUNT]
+    assert [violation.rule for violation in verify(schedule)] == [Rule.AMOUNT]
     narrow = exact.with_columns(per_node_max=np.array([[0, 1]]))
     object.__setattr__(schedule, "workload", narrow)
     assert "takes 2 gpu of node n0, its units need 1" in verify(schedule)[0].message
@@ -206,12 +206,12 @@ def test_the_command_line_records_and_verifies_it(cpsched, tmp_path):
     scaled = ["--runtime-model", "gpu-scaling: sigma=0.2", "--out", str(out)]
     assert cpsched(*line, *scaled)[0] == 0
     (out,) = (out / "runs").iterdir()
-    about = json.loads((out / "run.json").read_text())
-    assert about["settings"]["runtime_model"] == "gpu-scaling:sigma=0.2"
+    description = json.loads((out / "run.json").read_text())
+    assert description["settings"]["runtime_model"] == "gpu-scaling:sigma=0.2"
     code, text, _ = cpsched("verify", str(out))
     assert (code, ", OK" in text) == (0, True)
-    about["settings"]["runtime_model"] = "recorded"
-    (out / "run.json").write_text(json.dumps(about))
+    description["settings"]["runtime_model"] = "recorded"
+    (out / "run.json").write_text(json.dumps(description))
     code, text, _ = cpsched("verify", str(out))
     assert code == 1
     assert "The log says 100 s" in text

@@ -7,9 +7,9 @@ QUEUE = jobs(*((0, units, 10 + units, 60) for units in (3, 2, 3, 1, 2, 4, 1, 3))
 
 def test_the_solver_and_what_is_around_it_are_told_apart():
     """They are of decisions that called the solver, and together they are those decisions."""
-    found = run(QUEUE, machine((4,)), "cp-0:window=8")
-    timing = found.timing
-    assert found.decisions["solver_calls"] > 0
+    result = run(QUEUE, machine((4,)), "cp-0:window=8")
+    timing = result.timing
+    assert result.decisions["solver_calls"] > 0
     assert timing["solve_total_s"] > 0
     assert timing["build_total_s"] > 0
     assert timing["solve_total_s"] + timing["build_total_s"] <= timing["decision_total_s"] + 1e-9

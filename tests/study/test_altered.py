@@ -62,8 +62,8 @@ def original(tmp_path_factory):
         queue=["a", "a", "b", "b", "a", "b"],
     )  # fmt: skip
     system = machine((2, 4), (2, 4), resources=("core", "mem"))
-    done = run(workload, system, "easy", outages=f"table:file={place / 'down.csv'}")
-    save_run(done, place / "r")
+    result = run(workload, system, "easy", outages=f"table:file={place / 'down.csv'}")
+    save_run(result, place / "r")
     return place / "r"
 
 
@@ -285,10 +285,10 @@ def test_inputs_with_digests_made_again_are_no_traceback(original, tmp_path, nam
     for how, change in in_file(original, name):
         change(file)
         resign(folder)
-        about = json.loads((folder / "run.json").read_text())
+        description = json.loads((folder / "run.json").read_text())
         with suppress(RunError):
-            about[name]["digest"] = getattr(load_run(folder).schedule, name).digest()
-        (folder / "run.json").write_text(json.dumps(about))
+            description[name]["digest"] = getattr(load_run(folder).schedule, name).digest()
+        (folder / "run.json").write_text(json.dumps(description))
         assert all("\n" not in line for line in messages_of(folder)), how
         for file_name in (file.name, "run.json"):
             shutil.copy(original / file_name, folder / file_name)

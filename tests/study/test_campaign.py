@@ -60,8 +60,8 @@ def test_runs_at_hand_are_those_of_the_study(place, study, made):
 def test_a_run_is_named_by_all_that_determines_it(place, study, monkeypatch):
     """Log, part, machine, dispatcher, predictor, settings, seed, jitter, versions; not its path."""
 
-    def names(of):
-        return {task.identity for task in run_specs(of)}
+    def names(study):
+        return {task.identity for task in run_specs(study)}
 
     usual = names(study)
     assert usual == names(load_study(place / "study.toml"))
@@ -136,8 +136,8 @@ def test_a_log_that_changes_under_the_campaign_is_an_error(place, study, monkeyp
     """Its runs would not be what their names say."""
     from cpsched.study import campaign
 
-    def changing(of):
-        tasks = run_specs(of)
+    def changing(study):
+        tasks = run_specs(study)
         (place / "log.swf").write_text((place / "log.swf").read_text() + "\n")
         return tasks
 
@@ -191,8 +191,8 @@ def test_nobody_begins_before_the_tables_are_written(place, study):
     carry_out(study, place / "out", finish=finish)
     first, *others = find_runs(place / "out" / "runs")
     assert (first.name.startswith("few-four-easy-actual-s1-"), len(others)) == (True, 11)
-    about = load_run(first).about
-    assert (about["arguments"]["dispatcher"], about["settings"]["seed"]) == ("EASY", 1)
+    description = load_run(first).about
+    assert (description["arguments"]["dispatcher"], description["settings"]["seed"]) == ("EASY", 1)
     assert carry_out(study, place / "out").existing == 12
 
 

@@ -82,14 +82,14 @@ def run(start):
 
 def workers_of(folder):
     """Return the processes of this machine that work in a folder, but for those that have ended."""
-    there = []
+    numbers = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
             if (process / "cwd").resolve() == folder and (process / "cmdline").read_bytes():
-                there.append(int(process.name))
+                numbers.append(int(process.name))
         except OSError:
             pass
-    return there
+    return numbers
 
 
 @EACH
@@ -125,24 +125,24 @@ def test_a_run_that_always_kills_its_process_fails_alone(run, elsewhere):
 @EACH
 def test_a_killed_command_continues(start, run, tmp_path, elsewhere):
     """SIGKILL in the middle: its workers end, and the next command makes what is missing."""
-    there = tmp_path / "there"
+    out = tmp_path / "there"
     process = start(*EASY, "--out", "there", *elsewhere)
-    until(lambda: any(there.glob(".work/*/*")))
+    until(lambda: any(out.glob(".work/*/*")))
     process.kill()
     process.communicate(timeout=60)
     until(lambda: not workers_of(tmp_path))
-    assert len(list((there / "runs").iterdir())) < 6
+    assert len(list((out / "runs").iterdir())) < 6
     assert run(*EASY, "--out", "there", *elsewhere)[0] == 0
     assert run(*EASY, "--out", "here")[0] == 0
-    assert run_files(there) == run_files(tmp_path / "here")
-    assert not any((there / ".work").iterdir())
+    assert run_files(out) == run_files(tmp_path / "here")
+    assert not any((out / ".work").iterdir())
 
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("elsewhere", [(), *ELSEWHERE], ids=["here", "processes", "dask"])
 def test_a_signal_is_one_line_and_the_next_command_continues(start, run, tmp_path, elsewhere, sign):
     """Sent to all processes of the command, as a terminal and batch systems do."""
-    there = tmp_path / "there"
+    folder = tmp_path / "there"
     words = (*EASY, "-d", "endless:Endless", "--out", "there", *elsewhere)
     process = start(*words)
     until(lambda: (tmp_path / "begun").exists())
@@ -151,9 +151,9 @@ def test_a_signal_is_one_line_and_the_next_command_continues(start, run, tmp_pat
     assert (process.returncode, out) == (130, "")
     assert err == "error: interrupted; completed runs are kept\n"
     until(lambda: not workers_of(tmp_path))
-    assert not any((there / ".work").iterdir())
-    assert not (there / "failed").exists()
-    made = len(list((there / "runs").iterdir()))
+    assert not any((folder / ".work").iterdir())
+    assert not (folder / "failed").exists()
+    made = len(list((folder / "runs").iterdir()))
     assert made < 9
     (tmp_path / "released").touch()
     code, out, err = run(*words)

@@ -82,8 +82,8 @@ def test_a_worker_with_other_code_does_not_make_the_run(place, own):
     _forget(_name(own))
     (place / "work").mkdir()
     (place / "runs").mkdir()
-    done = work_on(task, RunTarget(runs=place / "runs", work=place / "work"), None)
-    assert "not those with which the study began. Start it again" in done.error
+    result = work_on(task, RunTarget(runs=place / "runs", work=place / "work"), None)
+    assert "not those with which the study began. Start it again" in result.error
     assert not list((place / "runs").iterdir())
 
 
@@ -101,7 +101,7 @@ def test_commands_say_why_they_make_runs_again(place, own, command):
     argv = [sys.executable, "-m", "cpsched", *words]
     path = os.pathsep.join([str(place), *sys.path])
     for _ in range(2):
-        done = subprocess.run(
+        process = subprocess.run(
             argv,
             cwd=place,
             env={**os.environ, "PYTHONPATH": path},
@@ -109,6 +109,6 @@ def test_commands_say_why_they_make_runs_again(place, own, command):
             text=True,
             check=True,
         )
-    (note,) = [line for line in done.stderr.splitlines() if line.startswith("note: ")]
+    (note,) = [line for line in process.stderr.splitlines() if line.startswith("note: ")]
     assert note.endswith("(exec) in line 1. Its runs are made every time")
-    assert ("1 simulated, 1 reused" in done.stdout) or ("Reused: 1 of 2 runs" in done.stdout)
+    assert ("1 simulated, 1 reused" in process.stdout) or ("Reused: 1 of 2 runs" in process.stdout)

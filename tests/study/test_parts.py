@@ -65,14 +65,14 @@ def finished(tmp_path_factory):
 
 
 def test_parts_are_the_whole(finished, small_parts):
-    whole = finished.schedule
+    schedule = finished.schedule
     small_parts()
-    parts = list(whole.parts())
+    parts = list(schedule.parts())
     assert len(parts) == 13
     for name in ("start", "end", "outcome", "runtime_bound"):
         together = np.concatenate([getattr(part, name) for _, part in parts])
-        assert (together == getattr(whole, name)).all()
-    assert {first + row for first, part in parts for row in part.rejected} == set(whole.rejected)
+        assert (together == getattr(schedule, name)).all()
+    assert {first + row for first, part in parts for row in part.rejected} == set(schedule.rejected)
     held = sorted(
         (first + job, start, node)
         for first, part in parts
@@ -83,7 +83,7 @@ def test_parts_are_the_whole(finished, small_parts):
             strict=True,
         )
     )
-    segments = whole.segments
+    segments = schedule.segments
     columns = (segments.job.tolist(), segments.start.tolist(), segments.node.tolist())
     assert held == sorted(zip(*columns, strict=True))
 
@@ -100,10 +100,11 @@ def test_a_run_in_parts_is_the_same_run(finished, small_parts, tmp_path):
     small_parts()
     save_run(finished, tmp_path / "parts")
     for name in TABLES:
-        whole, parts = (
-            pq.read_table(tmp_path / of / f"{name}.parquet") for of in ("whole", "parts")
+        table, parts = (
+            pq.read_table(tmp_path / name_of_run / f"{name}.parquet")
+            for name_of_run in ("whole", "parts")
         )
-        assert parts.equals(whole)
+        assert parts.equals(table)
     assert pq.ParquetFile(tmp_path / "parts" / "queue.parquet").num_row_groups > 10
     read = load_run(tmp_path / "parts")
     assert (read.schedule.outcome == finished.schedule.outcome).all()
@@ -119,9 +120,9 @@ def test_a_file_of_other_columns_is_a_contradiction(finished, tmp_path):
     save_run(finished, tmp_path / "run")
     read = load_run(tmp_path / "run")
     pq.write_table(pa.table({"other": [1, 2]}), tmp_path / "run" / "queue.parquet")
-    found = contradictions(read)
-    assert "queue.parquet: column other does not belong there" in found
-    assert "queue.parquet: column time is missing" in found
+    problems = contradictions(read)
+    assert "queue.parquet: column other does not belong there" in problems
+    assert "queue.parquet: column time is missing" in problems
 
 
 def test_what_is_wrong_is_found_in_any_part(finished, small_parts):
@@ -131,11 +132,15 @@ def test_what_is_wrong_is_found_in_any_part(finished, small_parts):
         np.arange(len(start)) % 9 == 4, finished.schedule.end + 1, finished.schedule.end
     )
     wrong = replace(finished.schedule, end=broken)
-    expected = {(str(one.rule), one.job_id, one.message) for one in verify(wrong, limit=100)}
+    expected = {
+        (str(violation.rule), violation.job_id, violation.message)
+        for violation in verify(wrong, limit=100)
+    }
     assert len(expected) > 10
     small_parts()
     assert {
-        (str(one.rule), one.job_id, one.message) for one in verify(wrong, limit=100)
+        (str(violation.rule), violation.job_id, violation.message)
+        for violation in verify(wrong, limit=100)
     } == expected
     assert verify(finished.schedule) == []
 
@@ -148,7 +153,7 @@ def test_rows_of_the_queue_are_where_something_changes(finished, small_parts):
         for piece in queue_columns(finished.schedule)
         for at in range(len(piece["time"]))
     ]
-    assert all(one != next_ for one, next_ in pairwise(rows))
+    assert all(row != next_ for row, next_ in pairwise(rows))
     assert rows[-1] == (0, 0, 0)
 
 
@@ -166,8 +171,13 @@ def test_group_results_and_figures_are_the_same(finished, small_parts, tmp_path,
         rows = [[(row.metric, row.value) for row in table.group_rows(key)] for key in runs]
         figures = [read(load_run(table.repetitions[key][0].path), look=None) for key in runs]
         return rows, [
-            (*of.wait.values, *of.slowdown.values, *of.by_size.wait, *of.by_size.number)
-            for of in figures
+            (
+                *figure.wait.values,
+                *figure.slowdown.values,
+                *figure.by_size.wait,
+                *figure.by_size.number,
+            )
+            for figure in figures
         ]
 
     at_once = results()

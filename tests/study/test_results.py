@@ -163,7 +163,7 @@ def test_a_seed_that_moves_nothing_is_a_repetition_too(place, read):
     carry_out(read(text.replace("repeat = 3", "repeat = [0, 1]")), place / "still")
     (place / "still" / "study.json").unlink()
     runs = load_results(place / "still").repetitions.values()
-    assert {len(of) for of in runs} == {2}
+    assert {len(runs_of_key) for runs_of_key in runs} == {2}
 
 
 def test_results_need_the_run_folders_alone(made):
@@ -183,13 +183,13 @@ def test_runs_of_different_studies_are_not_averaged(made, place, study):
     """Without a description only their names are alike: another part of the log, the same seed."""
     (made / "study.json").unlink()
     folder = sorted((made / "runs").iterdir())[0]
-    about = json.loads((folder / "run.json").read_text())
-    about["arguments"]["first"] = 20
-    (folder / "run.json").write_text(json.dumps(about))
+    description = json.loads((folder / "run.json").read_text())
+    description["arguments"]["first"] = 20
+    (folder / "run.json").write_text(json.dumps(description))
     with pytest.raises(RunError, match="not repetitions of each other. Move one away"):
         load_results(made)
-    about["arguments"]["first"] = None
-    (folder / "run.json").write_text(json.dumps(about))
+    description["arguments"]["first"] = None
+    (folder / "run.json").write_text(json.dumps(description))
     shutil.copytree(folder, made / "runs" / "copy")
     with pytest.raises(RunError, match="not repetitions of each other"):
         load_results(made)
@@ -262,7 +262,7 @@ def test_results_of_a_part(made):
     shutil.rmtree(folder)
     table = load_results(made)
     assert table.study.missing == (folder.name,)
-    assert sorted(len(of) for of in table.repetitions.values()) == [2, 3, 3, 3]
+    assert sorted(len(runs_of_key) for runs_of_key in table.repetitions.values()) == [2, 3, 3, 3]
     assert {row.pairs for row in compared(table) if row.compared} == {2, 3}
 
 
@@ -315,12 +315,12 @@ def test_metrics_are_numbers(made):
 def test_a_damaged_description_is_named(made):
     """So is one of another format, and a folder that holds nothing."""
     file = made / "study.json"
-    about = json.loads(file.read_text())
-    file.write_text(json.dumps({**about, "format": 99}))
+    description = json.loads(file.read_text())
+    file.write_text(json.dumps({**description, "format": 99}))
     with pytest.raises(RunError, match="format is 99"):
         load_results(made)
-    del about["runs"][0]["workload"]
-    file.write_text(json.dumps(about))
+    del description["runs"][0]["workload"]
+    file.write_text(json.dumps(description))
     with pytest.raises(RunError, match="is damaged"):
         load_results(made)
     with pytest.raises(RunError, match="is not a folder of runs"):

@@ -355,12 +355,14 @@ def test_a_run_knows_the_model_it_was_predicted_with(tmp_path):
     path, fitted = tmp_path / "m", sample(250)
     spec = "gbm-log:trees=3,start=60,window=300"
     write_model(path, train(fitted, starts_of(fitted), spec), fitted, spec)
-    done = run(fitted, fitted.system, "easy", f"{spec},model={path}")
-    save_run(done, tmp_path / "r")
-    about = load_run(tmp_path / "r").about
-    assert about["provenance"]["model_sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
-    assert about["provenance"]["trained_jobs"] == "250"
-    assert about["provenance"]["trained_to"] == str(int(fitted.workload.submit[-1]))
+    result = run(fitted, fitted.system, "easy", f"{spec},model={path}")
+    save_run(result, tmp_path / "r")
+    description = load_run(tmp_path / "r").about
+    assert (
+        description["provenance"]["model_sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+    )
+    assert description["provenance"]["trained_jobs"] == "250"
+    assert description["provenance"]["trained_to"] == str(int(fitted.workload.submit[-1]))
     save_run(run(fitted, fitted.system, "easy"), tmp_path / "plain")
     assert load_run(tmp_path / "plain").about["provenance"] == {}
 

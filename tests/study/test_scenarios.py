@@ -57,7 +57,7 @@ def folder(tmp_path):
         units=np.where(gpu, 1, rng.integers(1, 5, num)),
         request=np.stack([np.ones(num, dtype=int), gpu], axis=1),
         resources=("core", "gpu"),
-        queue=["gpu" if one else "short" for one in gpu],
+        queue=["gpu" if wants_gpu else "short" for wants_gpu in gpu],
         user=[f"u{at % 7}" for at in range(num)],
         group=["physics" if at % 7 < 3 else "bio" for at in range(num)],
     )

@@ -169,10 +169,10 @@ def test_what_is_left_is_cancelled_when_it_is_stopped():
             if next(stopped, True):
                 raise KeyboardInterrupt
 
-    module.time, kept = Clock, module.time
+    module.time, real_time = Clock, module.time
     try:
         with pytest.raises(KeyboardInterrupt):
             list(backend.run([1, 2], lambda task: None, Path("/tmp")))
     finally:
-        module.time = kept
+        module.time = real_time
     assert all(job.cancelled for job in jobs)

@@ -21,7 +21,7 @@ needs_accasim = pytest.mark.skipif(
 
 def in_process(code, *arguments, **env):
     """Run code in a new Python, with warnings as errors where we can; return what it prints."""
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code, *map(str, arguments)],
         capture_output=True,
         text=True,
@@ -29,8 +29,8 @@ def in_process(code, *arguments, **env):
         timeout=300,
         check=False,
     )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout
+    assert process.returncode == 0, process.stderr[-3000:]
+    return process.stdout
 
 
 #: Code that notes the start of every job that has ended.

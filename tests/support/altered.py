@@ -11,8 +11,8 @@ from cpsched.study.folder import digests_of
 def resign(folder):
     """Have ``run.json`` name the files as they are now."""
     mark = folder / "run.json"
-    about = json.loads(mark.read_text()) | {"files": digests_of(folder)}
-    mark.write_text(json.dumps(about))
+    description = json.loads(mark.read_text()) | {"files": digests_of(folder)}
+    mark.write_text(json.dumps(description))
 
 
 def rewrite(path, values, column):

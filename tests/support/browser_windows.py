@@ -14,5 +14,7 @@ def look(browser, page, width, theme="light", media="screen"):
     browser.get(page.as_uri())
     if page.name == "report.html":
         drawn = "return document.documentElement.dataset.ready"
-        WebDriverWait(browser, 60).until(lambda one: one.execute_script(drawn) == "yes")
+        WebDriverWait(browser, 60).until(
+            lambda browser_window: browser_window.execute_script(drawn) == "yes"
+        )
     browser.execute_script(_OPEN)

@@ -18,7 +18,7 @@ def drawn(seed, num=120):
     units = np.minimum(2 ** rng.integers(0, 5, num) + rng.integers(0, 2, num), 16)
     runtime = np.exp(rng.normal(4.0, 1.5, num)).astype(int)
     asked = (runtime * rng.uniform(0.5, 3.0, num)).astype(int) + 1
-    return jobs(*zip(*(one.tolist() for one in (submit, units, runtime, asked)), strict=True))
+    return jobs(*zip(*(column.tolist() for column in (submit, units, runtime, asked)), strict=True))
 
 
 def env_of(workload, system=POOL, **decides):

@@ -64,7 +64,7 @@ def _on_pool(state):
         return (tuple(map(sum, zip(*amounts, strict=True))),)
 
     busy = [(start, end, pooled(amounts)) for start, end, amounts in _busy(state)]
-    choices = [[(tuple(ask.units * one for one in ask.request),)] for ask in state.waiting]
+    choices = [[(tuple(ask.units * amount for amount in ask.request),)] for ask in state.waiting]
     return busy, choices, pooled(_empty(state))
 
 

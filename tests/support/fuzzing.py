@@ -99,10 +99,10 @@ def changed_bytes(draw, data):
         first, last = spans[draw(st.integers(0, len(spans) - 1))]
         start, end = spans[draw(st.integers(0, len(spans) - 1))]
         new = draw(st.sampled_from(NASTY) | st.just(data[start:end]) | st.binary(max_size=3))
-        how = draw(st.integers(0, 9))
-        after = draw(st.sampled_from([b"", *_others()])) if how == 0 else data[last:]
+        change = draw(st.integers(0, 9))
+        after = draw(st.sampled_from([b"", *_others()])) if change == 0 else data[last:]
         # Put before the part, in its place, or in place of all that follows.
-        data = data[: first if how else last] + new + (data[first:] if how == 1 else after)
+        data = data[: first if change else last] + new + (data[first:] if change == 1 else after)
     return data[: 2**20]
 
 
@@ -119,23 +119,23 @@ def _others():
 def changed_document(draw, content):
     """Draw a JSON-like document with one thing in it changed, dropped or added."""
     content = json.loads(json.dumps(content))
-    here, above = content, []
-    while isinstance(here, dict | list) and here and (not above or draw(st.integers(0, 4))):
-        keys = list(here) if isinstance(here, dict) else range(len(here))
-        above.append((here, keys[draw(st.integers(0, len(keys) - 1))]))
-        here = here[above[-1][1]]
+    node, above = content, []
+    while isinstance(node, dict | list) and node and (not above or draw(st.integers(0, 4))):
+        keys = list(node) if isinstance(node, dict) else range(len(node))
+        above.append((node, keys[draw(st.integers(0, len(keys) - 1))]))
+        node = node[above[-1][1]]
     if not above:
         return draw(_VALUES)
     holder, key = above[-1]
-    how = draw(st.sampled_from(["drop", "add", "shift", "replace", "replace"]))
-    if how == "drop":
+    change = draw(st.sampled_from(["drop", "add", "shift", "replace", "replace"]))
+    if change == "drop":
         del holder[key]
-    elif how == "add" and isinstance(holder, list):
+    elif change == "add" and isinstance(holder, list):
         holder.insert(key, draw(_VALUES))
-    elif how == "shift" and isinstance(here, int):
-        holder[key] = here + draw(st.sampled_from([-1, 1, 10**6, 2**40]))
+    elif change == "shift" and isinstance(node, int):
+        holder[key] = node + draw(st.sampled_from([-1, 1, 10**6, 2**40]))
     else:
-        holder[draw(st.sampled_from("xyz")) if how == "add" else key] = draw(_VALUES)
+        holder[draw(st.sampled_from("xyz")) if change == "add" else key] = draw(_VALUES)
     return content
 
 
@@ -146,21 +146,21 @@ def changed_table(draw, data):
     at = draw(st.integers(0, table.num_columns - 1))
     name, column, names = table.column_names[at], table.column(at), [*table.column_names]
     row = st.integers(0, max(len(table) - 1, 0))
-    how = draw(
+    change = draw(
         st.sampled_from(["drop", "add", "rename", "slice", "take", "metadata", *["value"] * 3])
     )
-    if how == "drop":
+    if change == "drop":
         table = table.drop_columns([name])
-    elif how == "add":
+    elif change == "add":
         table = table.append_column(draw(st.sampled_from([name, "more"])), column)
-    elif how == "rename":
+    elif change == "rename":
         names[at] = draw(st.sampled_from([*names, "", "x"]))
         table = table.rename_columns(names)
-    elif how == "slice":
+    elif change == "slice":
         table = table.slice(draw(row), draw(row))
-    elif how == "take":
+    elif change == "take":
         table = table.take(pa.array(draw(st.lists(row, max_size=20)), pa.int64()))
-    elif how == "metadata" and table.schema.metadata:
+    elif change == "metadata" and table.schema.metadata:
         key, value = draw(st.sampled_from([*table.schema.metadata.items()]))
         metadata = {**table.schema.metadata, key: draw(changed_bytes(value))}
         table = table.replace_schema_metadata(metadata)
@@ -515,12 +515,12 @@ _COMMANDS = (
 
 
 def _command(words):
-    with redirect_stdout(io.StringIO()) as shown, redirect_stderr(io.StringIO()) as said:
+    with redirect_stdout(io.StringIO()) as shown, redirect_stderr(io.StringIO()) as errors:
         try:
             code = main(words)
         except SystemExit as ended:
             code = ended.code or 0
-    lines = said.getvalue().splitlines()
+    lines = errors.getvalue().splitlines()
     # A group without a command shows its help.
     usage = "Usage:" in shown.getvalue() or any(
         line.startswith(("Usage:", "Error:")) for line in lines
@@ -661,11 +661,11 @@ def outcome(read, folder):
         with time_limit():
             read(folder)
     except CpschedError as error:
-        said = str(error)
-        lines = len(said.splitlines())
-        if said.strip() and lines == 1:
+        message = str(error)
+        lines = len(message.splitlines())
+        if message.strip() and lines == 1:
             return "refused"
-        return f"an error of {lines} lines: {said[:200]!r}"
+        return f"an error of {lines} lines: {message[:200]!r}"
     except (Exception, TooLongError) as error:
         return f"{type(error).__name__}: {str(error)[:200]!r} at {_where(error)}"
     return "read"
@@ -673,10 +673,10 @@ def outcome(read, folder):
 
 def _where(error):
     """Return the last line of the project's own code that an error came through."""
-    at, found = error.__traceback__, ""
+    at, location = error.__traceback__, ""
     while at is not None:
         path = at.tb_frame.f_code.co_filename
         if path.startswith(str(ROOT)) and ".venv" not in path and "tests/support" not in path:
-            found = f"{Path(path).relative_to(ROOT)}:{at.tb_lineno}"
+            location = f"{Path(path).relative_to(ROOT)}:{at.tb_lineno}"
         at = at.tb_next
-    return found
+    return location

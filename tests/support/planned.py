@@ -52,11 +52,11 @@ def decisions(draw, restricted=False, **limits):
     if restricted:
         waiting = tuple(replace(ask, **draw(RESTRICTED)) for ask in plain(state).waiting)
         state = replace(state, waiting=waiting)
-    kept = [ask for ask in state.waiting if placements(state, ask)][:6]
-    while _plans(state, kept) > MOST_PLANS:
-        kept.pop()
-    state = replace(state, waiting=tuple(kept))
-    num = len(kept)
+    placeable = [ask for ask in state.waiting if placements(state, ask)][:6]
+    while _plans(state, placeable) > MOST_PLANS:
+        placeable.pop()
+    state = replace(state, waiting=tuple(placeable))
+    num = len(placeable)
     waits = draw(st.lists(st.sampled_from(EXPECTED_WAITS), min_size=num, max_size=num))
     submits = draw(st.lists(st.integers(-9, state.now), min_size=num, max_size=num))
     return state, waits, sorted(submits)

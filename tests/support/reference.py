@@ -80,16 +80,16 @@ class State:
 def held(ask, takes, capacity):
     """Return what a placed job takes of each node."""
     return tuple(
-        _held_on(ask, units, whole) if units else (0,) * len(whole)
-        for units, whole in zip(takes, capacity, strict=True)
+        _held_on(ask, units, amounts) if units else (0,) * len(amounts)
+        for units, amounts in zip(takes, capacity, strict=True)
     )
 
 
-def _held_on(ask, units, whole):
+def _held_on(ask, units, capacity):
     if ask.exclusive:
-        return whole
+        return capacity
     return tuple(
-        units * one + besides for one, besides in zip(ask.request, ask.per_node, strict=True)
+        units * amount + besides for amount, besides in zip(ask.request, ask.per_node, strict=True)
     )
 
 
@@ -106,14 +106,14 @@ def least(free, other):
     return tuple(tuple(map(min, have, more)) for have, more in zip(free, other, strict=True))
 
 
-def room(ask, node, free, capacity):
+def num_fitting_tasks(ask, node, free, capacity):
     """Return how many units one node can take, found by trying one more and one more."""
     if not ask.eligible[node] or (ask.exclusive and free[node] != capacity[node]):
         return 0
 
     def fits(units):
         need = zip(ask.request, ask.per_node, free[node], strict=True)
-        return all(units * one + besides <= have for one, besides, have in need)
+        return all(units * amount + besides <= have for amount, besides, have in need)
 
     if not any(ask.request):
         return math.inf if fits(1) else 0
@@ -129,7 +129,10 @@ def obeys(ask, takes, free, capacity):
     return (
         sum(takes) == ask.units
         and ask.nodes_min <= len(used) <= ask.nodes_max
-        and all(0 <= takes[node] <= room(ask, node, free, capacity) for node in range(len(takes)))
+        and all(
+            0 <= takes[node] <= num_fitting_tasks(ask, node, free, capacity)
+            for node in range(len(takes))
+        )
         and (not ask.even or len({takes[node] for node in used}) == 1)
         and (not ask.contiguous or used == list(range(used[0], used[-1] + 1)))
     )
@@ -137,7 +140,9 @@ def obeys(ask, takes, free, capacity):
 
 def every_placement(ask, free, capacity):
     """Return all ways to put a job's units on nodes."""
-    most = [min(room(ask, node, free, capacity), ask.units) for node in range(len(free))]
+    most = [
+        min(num_fitting_tasks(ask, node, free, capacity), ask.units) for node in range(len(free))
+    ]
 
     def spread(node, left):
         if node == len(free):
@@ -155,7 +160,7 @@ def every_placement(ask, free, capacity):
 
 def ranking(policy, ask, free, capacity):
     """Return the nodes with room for a unit, in an allocator's order; ties in order of nodes."""
-    able = [node for node in range(len(free)) if room(ask, node, free, capacity) > 0]
+    able = [node for node in range(len(free)) if num_fitting_tasks(ask, node, free, capacity) > 0]
     kinds = range(len(ask.request))
     scarce = [
         kind
@@ -190,7 +195,7 @@ def ranking(policy, ask, free, capacity):
 
     keys = {
         "first-fit": lambda node: node,
-        "best-fit": lambda node: room(ask, node, free, capacity),
+        "best-fit": lambda node: num_fitting_tasks(ask, node, free, capacity),
         "pack": idle,
         "balanced": lambda node: (wasted(node), -idle(node)),
         "spare-scarce": lambda node: (*spared(node), idle(node)),
@@ -243,7 +248,7 @@ def place_preferring(policy, ask, free, preferred, capacity):
     """
     valid = every_placement(ask, free, capacity)
     order = ranking(policy, ask, free, capacity)
-    inside = [room(ask, node, preferred, capacity) for node in range(len(free))]
+    inside = [num_fitting_tasks(ask, node, preferred, capacity) for node in range(len(free))]
     bound = ask.nodes_min > 1 or ask.nodes_max < min(ask.units, len(free))
     if bound or ask.even or ask.contiguous or ask.exclusive or any(ask.per_node):
         order = sorted(order, key=lambda node: inside[node] == 0)
@@ -628,23 +633,23 @@ def view_of(state):
 
 
 def _table(known, masks, kinds):
-    def whole(values):
+    def integers(values):
         return np.array(values, dtype=np.int64)
 
     return job_table(
         resources=RESOURCES[:kinds],
         handle=np.arange(len(known)),
         submit=np.zeros(len(known), dtype=np.int64),
-        requested_time=whole([ask.duration for ask in known]),
-        units=whole([ask.units for ask in known]),
-        request=whole([ask.request for ask in known]),
-        per_node=whole([ask.per_node for ask in known]).reshape(len(known), kinds),
-        nodes_min=whole([ask.nodes_min for ask in known]),
-        nodes_max=whole([ask.nodes_max for ask in known]),
-        split=whole([ask.even for ask in known]),
-        contiguous=whole([ask.contiguous for ask in known]),
-        exclusive=whole([ask.exclusive for ask in known]),
-        eligible_class=whole([masks.index(ask.eligible) for ask in known]),
+        requested_time=integers([ask.duration for ask in known]),
+        units=integers([ask.units for ask in known]),
+        request=integers([ask.request for ask in known]),
+        per_node=integers([ask.per_node for ask in known]).reshape(len(known), kinds),
+        nodes_min=integers([ask.nodes_min for ask in known]),
+        nodes_max=integers([ask.nodes_max for ask in known]),
+        split=integers([ask.even for ask in known]),
+        contiguous=integers([ask.contiguous for ask in known]),
+        exclusive=integers([ask.exclusive for ask in known]),
+        eligible_class=integers([masks.index(ask.eligible) for ask in known]),
     )
 
 

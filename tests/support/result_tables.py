@@ -53,8 +53,8 @@ def table(*runs, baseline=None, by_group=False, record=()):
     """Return the results table of runs; ``easy`` is the baseline."""
     baseline = baseline or Baseline(dispatcher="easy")
     by_key = {}
-    for one in runs:
-        by_key.setdefault(one.key, []).append(one)
+    for result in runs:
+        by_key.setdefault(result.key, []).append(result)
     return ResultsTable(
         study=Results(
             title="runs", question="", baseline=baseline, runs=runs, missing=(), by_group=by_group

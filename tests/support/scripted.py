@@ -38,5 +38,5 @@ class Given:
 
 def on(*nodes):
     """Return one unit of one core on each of some nodes."""
-    one = np.ones(len(nodes), dtype=np.int64)
-    return Allocation(np.array(nodes, dtype=np.int64), one, one[:, None])
+    ones = np.ones(len(nodes), dtype=np.int64)
+    return Allocation(np.array(nodes, dtype=np.int64), ones, ones[:, None])

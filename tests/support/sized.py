@@ -9,7 +9,7 @@ from cpsched.util.types import JobType
 M, R = JobType.MALLEABLE, JobType.RIGID
 
 
-def some(*rows, cost=0, **columns):
+def sized_jobs(*rows, cost=0, **columns):
     """Return jobs with their fewest and most units, and their kinds."""
     times, least, most, kinds = zip(*rows, strict=True)
     return jobs(
@@ -40,7 +40,7 @@ def kinds(draw):
         kind = draw(st.sampled_from(list(JobType)))
         rows.append((time, *((units, units) if kind == R else (least, most)), kind))
     rows.sort(key=lambda row: row[0][0])
-    return some(
+    return sized_jobs(
         *rows,
         cost=draw(st.sampled_from([0, 3])),
         serial=[draw(st.sampled_from([0, 200_000]))] * len(rows),

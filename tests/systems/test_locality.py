@@ -25,7 +25,7 @@ def jobs(num=1, **columns):
     )  # fmt: skip
 
 
-def whole(nodes, **columns):
+def whole_nodes(nodes, **columns):
     """A job of so many nodes."""
     return jobs(units=[nodes], nodes_min=[nodes], nodes_max=[nodes],
                 **{name: [value] for name, value in columns.items()})  # fmt: skip
@@ -36,24 +36,24 @@ TREE = ("switches = [[4, 6, 10, 10], [10, 20]]", [1] * 30)
 
 REASONS = [
     # Slurm's known answer: 12 + 12 + 12.
-    (BLOCKS, whole(36, segment=12), None),
-    (BLOCKS, whole(48, segment=12), "its 48 tasks do not fit in segments of 12 nodes, each in one"),
-    (BLOCKS, whole(36, segment=18), "asks for segments of 18 nodes, no block has more than 17"),
-    (BLOCKS, whole(30, segment=12), "asks for segments of 12 nodes, which 30 to 30 nodes are not"),
-    (TREE, whole(10, max_switches=1), None),
-    (TREE, whole(11, max_switches=1), "its 11 tasks do not fit in at most 1 leaf switch"),
-    (TREE, whole(20, max_switches=2), None),
-    (TREE, whole(21, max_switches=2), "its 21 tasks do not fit in at most 2 leaf switch"),
+    (BLOCKS, whole_nodes(36, segment=12), None),
+    (BLOCKS, whole_nodes(48, segment=12), "its 48 tasks do not fit in segments of 12 nodes, each in one"),
+    (BLOCKS, whole_nodes(36, segment=18), "asks for segments of 18 nodes, no block has more than 17"),
+    (BLOCKS, whole_nodes(30, segment=12), "asks for segments of 12 nodes, which 30 to 30 nodes are not"),
+    (TREE, whole_nodes(10, max_switches=1), None),
+    (TREE, whole_nodes(11, max_switches=1), "its 11 tasks do not fit in at most 1 leaf switch"),
+    (TREE, whole_nodes(20, max_switches=2), None),
+    (TREE, whole_nodes(21, max_switches=2), "its 21 tasks do not fit in at most 2 leaf switch"),
     # What passes is outwaited.
-    (TREE, whole(21, max_switches=2, switch_wait=60), None),
+    (TREE, whole_nodes(21, max_switches=2, switch_wait=60), None),
     # Six switches end at 4, 10, 20: a run under two of them begins in the third.
-    (TREE, whole(16, max_switches=2, contiguous=True), None),
-    (TREE, whole(20, segment=5, contiguous=True), None),
-    (TREE, whole(28, segment=4, contiguous=True), "its 28 tasks do not fit in segments of 4 nodes"),
-    (TREE, whole(20, segment=4), None),
+    (TREE, whole_nodes(16, max_switches=2, contiguous=True), None),
+    (TREE, whole_nodes(20, segment=5, contiguous=True), None),
+    (TREE, whole_nodes(28, segment=4, contiguous=True), "its 28 tasks do not fit in segments of 4 nodes"),
+    (TREE, whole_nodes(20, segment=4), None),
     # Without groups the whole machine is one.
-    (("", [1] * 8), whole(8, segment=4, max_switches=1), None),
-    (("", [1] * 8), whole(6, segment=4), "asks for segments of 4 nodes, which 6 to 6 nodes are"),
+    (("", [1] * 8), whole_nodes(8, segment=4, max_switches=1), None),
+    (("", [1] * 8), whole_nodes(6, segment=4), "asks for segments of 4 nodes, which 6 to 6 nodes are"),
     # Bounds may leave a choice: 8 units on 6 nodes (two a node where there is room), not on 5 or 7.
     (("block_size = 3", [2] * 9), jobs(units=[8], nodes_min=[5], nodes_max=[7], segment=[3]), None),
     # Unlike nodes: one switch holds 9 units on three nodes, the other 4 on four.
@@ -65,9 +65,9 @@ REASONS = [
 
 @pytest.mark.parametrize(("system", "workload", "reason"), REASONS)
 def test_reason_says_what_cannot_be_met(system, workload, reason):
-    found = dict(fit(workload, machine(*system)).rejected).get(0)
-    assert (found is None) == (reason is None), found
-    assert reason is None or found.startswith(reason), found
+    problem = dict(fit(workload, machine(*system)).rejected).get(0)
+    assert (problem is None) == (reason is None), problem
+    assert reason is None or problem.startswith(reason), problem
 
 
 def test_counted_pools_are_not_places():

@@ -148,7 +148,7 @@ def test_packed_counts_memory_when_it_says_how_many_nodes():
     }
 
 
-def test_packed_on_unlike_nodes_lies_between_the_roomiest_and_the_smallest():
+def test_packed_on_unlike_nodes_lies_between_the_largest_and_the_smallest():
     fitted = fit(processors([8, 9, 20]), machine('processors = "packed"'))
     assert fitted.workload.nodes_min.tolist() == [1, 2, 3]
     assert fitted.workload.nodes_max.tolist() == [2, 3, 5]
@@ -394,8 +394,8 @@ def test_hostile_constraint_stays_on_one_line():
     ],
 )
 def test_reason_names_what_does_not_fit(columns, reason):
-    (found,) = reasons(fit(jobs(**columns), machine())).values()
-    assert found.startswith(reason)
+    (problem,) = reasons(fit(jobs(**columns), machine())).values()
+    assert problem.startswith(reason)
 
 
 def test_kinds_that_never_meet_on_one_node_are_a_reason():
@@ -423,16 +423,18 @@ def spread(units, num_nodes):
     if num_nodes == 1:
         yield (units,)
         return
-    for here in range(units + 1):
-        for rest in spread(units - here, num_nodes - 1):
-            yield (here, *rest)
+    for units_of_first in range(units + 1):
+        for rest in spread(units - units_of_first, num_nodes - 1):
+            yield (units_of_first, *rest)
 
 
 def close(job, placed, group):
     """Say whether segments and switches are as a job asks; ``group`` is each node's leaf switch."""
     touched = Counter(int(group[node]) for node, number in enumerate(placed) if number)
-    whole = not job["segment"] or all(nodes % job["segment"] == 0 for nodes in touched.values())
-    return whole and (not job["max_switches"] or len(touched) <= job["max_switches"])
+    in_segments = not job["segment"] or all(
+        nodes % job["segment"] == 0 for nodes in touched.values()
+    )
+    return in_segments and (not job["max_switches"] or len(touched) <= job["max_switches"])
 
 
 def brute_force(system, eligible, job):
@@ -450,8 +452,8 @@ def brute_force(system, eligible, job):
         if close(job, placed, group) and all(
             eligible[node]
             and all(
-                placed[node] * need + once <= room
-                for need, once, room in zip(request, per_node, capacity[node], strict=True)
+                placed[node] * need + once <= free_amount
+                for need, once, free_amount in zip(request, per_node, capacity[node], strict=True)
             )
             for node in touched
         ):
@@ -490,11 +492,11 @@ node_strategy = st.tuples(st.integers(1, 4), st.integers(0, 4), st.sampled_from(
 def test_rejected_are_exactly_the_jobs_no_placement_fits(nodes, place, wanted):
     system = small(nodes, place)
     fitted = fit(small_jobs(wanted), system)
-    found = reasons(fitted)
+    problems = reasons(fitted)
     for row, job in enumerate(wanted):
         eligible = fitted.eligible[fitted.eligible_class[row]]
         fits = brute_force(system, eligible, job)
-        assert (row not in found) == fits, (job, found.get(row))
+        assert (row not in problems) == fits, (job, problems.get(row))
 
 
 @settings(max_examples=60)
@@ -506,16 +508,16 @@ def test_all_sizes_within_its_bounds_fit_and_no_larger_one(nodes, wanted):
     """Of jobs that may have any size; a setting may allow more than the machine has."""
     system = small(nodes)
     fitted = fit(small_jobs(wanted), system, malleable="least=0,most=1000")
-    found = fitted.workload
-    for row in sorted(set(range(len(found))) - set(reasons(fitted))):
+    workload = fitted.workload
+    for row in sorted(set(range(len(workload))) - set(reasons(fitted))):
         fewest, units, most = (
-            int(column[row]) for column in (found.units_min, found.units, found.units_max)
+            int(column[row]) for column in (workload.units_min, workload.units, workload.units_max)
         )
         assert fewest <= units <= most
-        if found.job_type[row] == JobType.RIGID:
+        if workload.job_type[row] == JobType.RIGID:
             assert fewest == most
             continue
-        bounds = {name: int(getattr(found, name)[row]) for name in ("nodes_min", "nodes_max")}
+        bounds = {name: int(getattr(workload, name)[row]) for name in ("nodes_min", "nodes_max")}
         eligible = fitted.eligible[fitted.eligible_class[row]]
         if not np.any([wanted[row]["request"]]):
             # What needs nothing has as many units as the setting allows.
@@ -600,18 +602,18 @@ def test_values_are_numbered_as_they_appear():
     """7 is 0, 3 is 1, 9 is 2; of nothing there are no numbers."""
     code, first = by_appearance(np.array([7, 3, 7, 9, 3]))
     assert (code.tolist(), first.tolist()) == ([0, 1, 0, 2, 1], [0, 1, 3])
-    assert [len(found) for found in by_appearance(np.array([], dtype=np.int64))] == [0, 0]
+    assert [len(numbers) for numbers in by_appearance(np.array([], dtype=np.int64))] == [0, 0]
 
 
 def test_a_share_of_the_jobs_may_be_restarted():
     """The same jobs whenever a log is mapped; what a log says itself stays unless asked."""
     log = jobs(units=[1] * 400)
     system = machine('processors = "pool"')
-    found = fit(log, system, restarts="share=0.25,cost=30,checkpoint=600")
-    chosen = found.workload.restartable
+    fitted = fit(log, system, restarts="share=0.25,cost=30,checkpoint=600")
+    chosen = fitted.workload.restartable
     assert 70 < chosen.sum() < 130
-    assert found.workload.restart_cost.tolist() == np.where(chosen, 30, 0).tolist()
-    assert found.workload.checkpoint.tolist() == np.where(chosen, 600, 0).tolist()
+    assert fitted.workload.restart_cost.tolist() == np.where(chosen, 30, 0).tolist()
+    assert fitted.workload.checkpoint.tolist() == np.where(chosen, 600, 0).tolist()
     assert fit(log, system, restarts="share=0.25").workload.restartable.tolist() == chosen.tolist()
     own = log.with_columns(restartable=np.arange(400) % 2 == 0)
     assert fit(own, system).workload.restartable.sum() == 200
@@ -655,8 +657,8 @@ def test_bounds_are_multiples_of_the_units():
     log = jobs(units=[1, 3, 10, 20])
     assert bounds(fit(log, machine(), malleable="")) == [(1, 2), (2, 6), (5, 20), (10, 20)]
     kind = "kind=moldable,least=0.1,most=1.3"
-    found = fit(jobs(units=[1, 10, 20]), machine(), malleable=kind)
-    assert bounds(found, JobType.MOLDABLE) == [(1, 1), (1, 13), (2, 20)]
+    fitted = fit(jobs(units=[1, 10, 20]), machine(), malleable=kind)
+    assert bounds(fitted, JobType.MOLDABLE) == [(1, 1), (1, 13), (2, 20)]
     assert bounds(fit(log, machine(), malleable="least=1,most=1")) == [
         (units, units) for units in (1, 3, 10, 20)
     ]
@@ -665,20 +667,20 @@ def test_bounds_are_multiples_of_the_units():
 def test_nodes_follow_units():
     """Of whole nodes, of processors packed on nodes, and of a node alone for each unit."""
     queues = '[[queues]]\nname = "q"\ngroups = ["thin"]'
-    whole = machine('processors = "whole-nodes"', queues=queues)
-    found = fit(processors([4, 5, 12], queue=["q"] * 3), whole, malleable="most=4").workload
+    system = machine('processors = "whole-nodes"', queues=queues)
+    workload = fit(processors([4, 5, 12], queue=["q"] * 3), system, malleable="most=4").workload
     for name in ("units", "nodes"):
-        assert getattr(found, f"{name}_min").tolist() == [1, 1, 2]
-    assert found.units.tolist() == [1, 2, 3]
-    assert found.units_max.tolist() == [3, 3, 3]
+        assert getattr(workload, f"{name}_min").tolist() == [1, 1, 2]
+    assert workload.units.tolist() == [1, 2, 3]
+    assert workload.units_max.tolist() == [3, 3, 3]
     packed = fit(processors([4, 6]), machine('processors = "packed"'), malleable="").workload
     assert packed.units_min.tolist() == [2, 3]
     assert packed.nodes_min.tolist() == [1, 1]
     assert packed.nodes_max.tolist() == [2, 3]
     alone = jobs(units=[2, 2], nodes_min=[2, 2], nodes_max=[2, 2], exclusive=[True, True])
-    found = fit(alone, machine(), malleable="").workload
-    assert found.nodes_min.tolist() == [1, 1]
-    assert found.nodes_max.tolist() == [4, 4]
+    workload = fit(alone, machine(), malleable="").workload
+    assert workload.nodes_min.tolist() == [1, 1]
+    assert workload.nodes_max.tolist() == [4, 4]
 
 
 @pytest.mark.parametrize(
@@ -695,10 +697,10 @@ def test_jobs_that_need_more_than_a_number_of_units_stay_rigid(needs):
     """The first of two jobs asks for it, the second does not."""
     neutral = {"nodes_max": UNBOUNDED, "nodes_min": 1}
     columns = {name: [value, neutral.get(name, 0)] for name, value in needs.items()}
-    found = fit(jobs(units=[2, 2], **columns), machine(), malleable="").workload
-    assert found.job_type.tolist() == [JobType.RIGID, JobType.MALLEABLE]
-    assert found.units_min.tolist() == [2, 1]
-    assert found.units_max.tolist() == [2, 4]
+    workload = fit(jobs(units=[2, 2], **columns), machine(), malleable="").workload
+    assert workload.job_type.tolist() == [JobType.RIGID, JobType.MALLEABLE]
+    assert workload.units_min.tolist() == [2, 1]
+    assert workload.units_max.tolist() == [2, 4]
 
 
 def test_a_rigid_job_has_the_units_it_asks_for():
@@ -713,17 +715,17 @@ def test_a_rigid_job_has_the_units_it_asks_for():
     counted = processors(
         [4, 4], units_min=[1, 2], units_max=[20, 8], job_type=[JobType.RIGID, JobType.MALLEABLE]
     )
-    found = fit(counted, machine('processors = "packed"')).workload
-    assert found.nodes_min.tolist() == [1, 1]
-    assert found.nodes_max.tolist() == [1, 2]
+    workload = fit(counted, machine('processors = "packed"')).workload
+    assert workload.nodes_min.tolist() == [1, 1]
+    assert workload.nodes_max.tolist() == [1, 2]
     # What it says itself is gone where a setting says who is malleable.
     assert bounds(fit(log, machine(), malleable="share=0")) == [(4, 4)] * 3
 
 
 def test_a_job_that_only_fits_at_a_smaller_size_is_rejected():
     """A dispatcher that knows no other size than the one asked for could never start it."""
-    found = fit(jobs(units=[20, 21]), machine(), malleable="")
-    assert [row for row, _ in found.rejected] == [1]
+    fitted = fit(jobs(units=[20, 21]), machine(), malleable="")
+    assert [row for row, _ in fitted.rejected] == [1]
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,9 @@ def test_numbers(dtype):
     values = np.array([0, 1, 1, 0, 1, 0, 0, 1, 1], dtype=dtype)
     known = values == 1
     assert arrow.numbers(values).to_pylist() == values.tolist()
-    assert arrow.numbers(values, known).to_pylist() == [1 if one else None for one in known]
+    assert arrow.numbers(values, known).to_pylist() == [
+        1 if value_known else None for value_known in known
+    ]
 
 
 def test_repeating_are_texts_but_the_ids():
@@ -49,6 +51,6 @@ def test_repeating_are_texts_but_the_ids():
 
 def test_memory_is_handed_back_without_harm():
     """How much is the allocators' affair."""
-    kept = pa.array(range(1000))
+    numbers_in_arrow = pa.array(range(1000))
     arrow.release_unused()
-    assert kept.to_pylist() == list(range(1000))
+    assert numbers_in_arrow.to_pylist() == list(range(1000))

@@ -44,8 +44,8 @@ def test_what_a_killed_process_left_is_removed(tmp_path):
         "    partial.write_text('half')\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
-    done = subprocess.run([sys.executable, "-c", script, path], check=False)
-    assert done.returncode == -signal.SIGKILL
+    process = subprocess.run([sys.executable, "-c", script, path], check=False)
+    assert process.returncode == -signal.SIGKILL
     assert len(list(tmp_path.iterdir())) == 1
     with replacing(path) as first:
         first.write_text("first")
@@ -91,18 +91,18 @@ def test_a_new_file_is_checked_before_the_work_begins(tmp_path):
 
 def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
     """And its name is before anything is built on it."""
-    said, replace = [], Path.replace
+    calls, replace = [], Path.replace
 
     def replaced(path, target):
-        said.append("replace")
+        calls.append("replace")
         return replace(path, target)
 
-    monkeypatch.setattr(os, "fsync", lambda handle: said.append(os.fstat(handle).st_size))
+    monkeypatch.setattr(os, "fsync", lambda handle: calls.append(os.fstat(handle).st_size))
     monkeypatch.setattr(Path, "replace", replaced)
     with replacing(tmp_path / "plan.csv") as partial:
         partial.write_text("12345")
-    assert said[:2] == [5, "replace"]
-    assert len(said) == 3
+    assert calls[:2] == [5, "replace"]
+    assert len(calls) == 3
 
 
 def test_links_are_replaced_or_refused_never_followed(tmp_path):

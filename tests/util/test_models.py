@@ -128,7 +128,7 @@ def test_help_and_lists_make_no_models():
     code = "import sys; from cpsched.cli.main import main\ntry: main()\nexcept SystemExit: pass\n"
     code += "print({'cpsched.util.models', 'cpsched.study.study_models'} & set(sys.modules))"
     for words in (["--help"], ["list", "dispatchers"]):
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-c", code, *words], capture_output=True, text=True, check=True
         )
-        assert done.stdout.splitlines()[-1] == "set()"
+        assert process.stdout.splitlines()[-1] == "set()"

@@ -94,10 +94,10 @@ def test_a_broken_plug_in_is_named(install, target, source, reason):
 def test_a_plug_in_cannot_replace_what_is_ours(install, kind, name, ours):
     """Registered as plug-ins are or built in, whoever is first on the path; the warning names both."""
     install("greedy", [(f"{kind}s", name, "greedy:Mine")], "class Mine: pass\n")
-    said = f"greedy: its {kind} '{name}' is ignored, as the name is taken"
-    with pytest.warns(RuntimeWarning, match=said):
-        found = registry.load(f"{kind}s", name)
-    assert found is ours
+    warning = f"greedy: its {kind} '{name}' is ignored, as the name is taken"
+    with pytest.warns(RuntimeWarning, match=warning):
+        loaded = registry.load(f"{kind}s", name)
+    assert loaded is ours
 
 
 def test_two_plug_ins_of_one_name(install):

@@ -177,13 +177,13 @@ def things(monkeypatch):
     module = ModuleType("things_of_test_spec")
     module.Thing, module.Needy, module.function = Thing, Needy, function
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    found = {
+    entries = {
         "thing": RegistryEntry("thing", "things_of_test_spec:Thing", "somebody"),
         "needy": RegistryEntry("needy", "things_of_test_spec:Needy", "somebody"),
         "function": RegistryEntry("function", "things_of_test_spec:function", "somebody"),
     }
     real = registry.entries
-    monkeypatch.setattr(registry, "entries", lambda group: {**real(group), **found})
+    monkeypatch.setattr(registry, "entries", lambda group: {**real(group), **entries})
 
 
 @pytest.mark.parametrize(

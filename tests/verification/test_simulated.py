@@ -75,7 +75,7 @@ def test_capacity_is_that_of_every_second(nodes, rows, chunk):
     schedule = replace(run(workload, system, "fifo").schedule, segments=segments)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(capacity_rules, "_CHUNK", chunk)
-        found = [
+        violations = [
             match.groups()
             for item in verify(schedule, limit=10**6)
             if item.rule is Rule.CAPACITY and (match := _MESSAGE.fullmatch(item.message))
@@ -83,7 +83,7 @@ def test_capacity_is_that_of_every_second(nodes, rows, chunk):
     load = every_second(segments, system.capacity)
     over = load > system.capacity[:, :, None]
     lasting = set()
-    for job, at_node, taken, name, second, has in found:
+    for job, at_node, taken, name, second, has in violations:
         kind = system.resources.index(name)
         where = (int(at_node), kind)
         assert int(has) == system.capacity[where]
@@ -101,7 +101,7 @@ def test_capacity_is_that_of_every_second(nodes, rows, chunk):
         for own in range(node[at], node[at] + segments.count[at])
         if (segments.amount[at] > system.capacity[own]).any()
     }
-    assert {int(job) for job, *_ in found if not length[int(job)]} == too_big
+    assert {int(job) for job, *_ in violations if not length[int(job)]} == too_big
 
 
 @pytest.mark.shared

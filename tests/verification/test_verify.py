@@ -17,7 +17,7 @@ from cpsched.verification import Rule, Violation, verify
 NAMES = ("plain", "even", "exclusive", "gpu", "killed", "empty", "too wide", "withdrawn", "after",
          "later")  # fmt: skip
 ROW = {name: row for row, name in enumerate(NAMES)}
-AT = {name: at for at, name in enumerate(one for one in NAMES if one not in NAMES[6:8])}
+AT = {name: at for at, name in enumerate(name for name in NAMES if name not in NAMES[6:8])}
 
 
 def job(name, **values):
@@ -126,7 +126,7 @@ def outages(*rows):
 
 def in_turn(*changes):
     """Change several things."""
-    return lambda schedule: reduce(lambda found, change: change(found), changes, schedule)
+    return lambda schedule: reduce(lambda schedule, change: change(schedule), changes, schedule)
 
 
 OVERRUN = changed(overrun="extend")
@@ -345,10 +345,10 @@ BROKEN = {
     ],
 )
 def test_one_corruption_breaks_one_rule(schedule, rule, message, corrupt):
-    found = verify(corrupt(schedule))
-    assert {violation.rule for violation in found} == {rule}, found
-    assert message in [violation.message for violation in found]
-    assert {violation.total for violation in found} == {len(found)}
+    violations = verify(corrupt(schedule))
+    assert {violation.rule for violation in violations} == {rule}, violations
+    assert message in [violation.message for violation in violations]
+    assert {violation.total for violation in violations} == {len(violations)}
 
 
 @pytest.mark.parametrize(
@@ -369,8 +369,8 @@ def test_one_corruption_breaks_one_rule(schedule, rule, message, corrupt):
 )
 def test_a_limit_of_switches_counts_until_the_job_has_waited(schedule, asked, good):
     change = in_turn(on(Topology(6, (2,))), column("even", **({"max_switches": 1} | asked)))
-    found = rules(in_turn(moved("even", 7, 12), change)(schedule))
-    assert found == ([] if good else [Rule.MAX_SWITCHES])
+    broken = rules(in_turn(moved("even", 7, 12), change)(schedule))
+    assert broken == ([] if good else [Rule.MAX_SWITCHES])
 
 
 @pytest.mark.parametrize(("start", "known"), [(18, 11), (19, 1), (18, 18)])
@@ -413,9 +413,9 @@ def test_predictions_are_what_the_predictor_may_have_answered(
     for name in names:
         wrong = job("plain", **{name: predicted})(answered)
         assert verify(wrong) == []
-        (found,) = verify(wrong, predictor=predictor)
+        (violation,) = verify(wrong, predictor=predictor)
         message = f"has {name} {predicted}, of {predictor} it must be {expected}"
-        assert (found.rule, found.message) == (Rule.PREDICTION, f"job plain {message}")
+        assert (violation.rule, violation.message) == (Rule.PREDICTION, f"job plain {message}")
         assert rules(job("too wide", **{name: 1})(answered), predictor=predictor) == [
             Rule.PREDICTION
         ]
@@ -494,9 +494,9 @@ def test_only_the_first_of_many_are_listed_and_all_counted():
         end=schedule.end - 1,
         segments=replace(segments, start=segments.start - 1, end=segments.end - 1),
     )
-    found = verify(early)
-    assert len(found) == 20
-    assert found[0] == Violation(Rule.SUBMIT, "0", "job 0 starts at 0, was submitted at 1", 30)
+    violations = verify(early)
+    assert len(violations) == 20
+    assert violations[0] == Violation(Rule.SUBMIT, "0", "job 0 starts at 0, was submitted at 1", 30)
     assert [violation.job_id for violation in verify(early, limit=2)] == ["0", "1"]
     with pytest.raises(ValueError, match="limit is 0, must be at least 1"):
         verify(early, limit=0)
@@ -507,10 +507,10 @@ def test_hostile_job_names_stay_on_one_line(schedule):
     names[0], names[1] = "a\x1b[2J\nb", "c" * 100
     workload = schedule.workload.with_columns(job_id=names)
     broken = segment("even", units=1)(segment("plain", units=1)(schedule))
-    found = verify(replace(broken, workload=workload))
-    assert found[0].message == r"job a\x1b[2J\nb has 1 tasks, asks for 2"
-    assert found[1].message.startswith("job cccc")
-    assert all(len(violation.message) < 150 for violation in found)
+    violations = verify(replace(broken, workload=workload))
+    assert violations[0].message == r"job a\x1b[2J\nb has 1 tasks, asks for 2"
+    assert violations[1].message.startswith("job cccc")
+    assert all(len(violation.message) < 150 for violation in violations)
 
 
 @pytest.mark.parametrize("name", ["start", "end", "outcome", "runtime_estimate"])

@@ -140,7 +140,9 @@ def test_costs_count_where_priorities_are_equal():
     """As printed, beta would be 0, and a job might lie anywhere."""
     view = gpu_view([(1, 0)] * 6, [{"units": 2, "nodes": 2}] * 2, levels=(2,))
     _, where = decided("aucsched3:order=sjf", view)
-    assert {found.node[0] // 2 - found.node[-1] // 2 for found in where.values()} == {0}
+    assert {
+        allocation.node[0] // 2 - allocation.node[-1] // 2 for allocation in where.values()
+    } == {0}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -241,9 +243,9 @@ def test_a_short_solve_still_looks_for_winners():
         generator.generate(generator.options(workload="I", seed=1)), systems.load("esp-1024")
     )
     few = fitted.workload.select(first=40)
-    done = run(few, fitted.system, "aucsched1:order=multifactor,limit=0.05")
-    assert done.decisions[stats.SOLVER_CALLS]
-    assert not done.decisions[stats.NO_SOLUTION]
+    result = run(few, fitted.system, "aucsched1:order=multifactor,limit=0.05")
+    assert result.decisions[stats.SOLVER_CALLS]
+    assert not result.decisions[stats.NO_SOLUTION]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -263,8 +265,8 @@ def test_a_simulation_with_gpu_ranges_is_valid(name):
     system = replace(
         machine(*[(4, 3)] * 8, resources=("core", "gpu")), topology=Topology(8, (2, 4))
     )
-    done = run(workload, system, name)
-    assert verify(done.schedule) == []
-    taken = done.schedule.segments.amount[:, 1]
-    wanted = done.schedule.workload.per_node[done.schedule.segments.job, 1]
+    result = run(workload, system, name)
+    assert verify(result.schedule) == []
+    taken = result.schedule.segments.amount[:, 1]
+    wanted = result.schedule.workload.per_node[result.schedule.segments.job, 1]
     assert (taken > wanted).any() == (name != "aucsched1")

@@ -61,36 +61,36 @@ def test_classes_on_one_nodeset():
         A A . . A A
           B B B B
     """
-    found = described(bids_of(gpu_view([(1, 0)] * 6, [{"units": 2}])))
-    by_class = {kind: [nodes for name, nodes, _, _ in found if name == kind] for kind in "ABC"}
+    bids = described(bids_of(gpu_view([(1, 0)] * 6, [{"units": 2}])))
+    by_class = {kind: [nodes for name, nodes, _, _ in bids if name == kind] for kind in "ABC"}
     assert by_class == {"A": [[0, 1], [4, 5]], "B": [[1, 2], [2, 3], [3, 4]], "C": []}
 
 
 def test_class_c_crosses_nodesets_unless_contiguous():
     """Three cores where no nodeset has as many: 2 | 1 | 2."""
     free = [(1, 0), (1, 0), (0, 0), (1, 0), (0, 0), (1, 0), (1, 0)]
-    found = bids_of(gpu_view(free, [{"units": 3}]))
-    assert {bid.kind for bid in found} == {BidClass.C}
-    assert [0, 1, 3] in [bid.node.tolist() for bid in found]
-    assert all(bid.num_nodesets == 2 for bid in found)
+    bids = bids_of(gpu_view(free, [{"units": 3}]))
+    assert {bid.kind for bid in bids} == {BidClass.C}
+    assert [0, 1, 3] in [bid.node.tolist() for bid in bids]
+    assert all(bid.num_nodesets == 2 for bid in bids)
     assert bids_of(gpu_view(free, [{"units": 3, "contiguous": 1}])) == []
 
 
 def test_few_nodes_are_filled_and_counted_nodes_share_evenly():
     """Six cores: two nodes of four take 4 + 2; on three nodes, 2 + 2 + 2."""
     view = gpu_view([(4, 0)] * 3, [{"units": 6}, {"units": 6, "nodes": 3}])
-    found = bids_of(view)
-    assert [4, 2] in [bid.units.tolist() for bid in found if bid.job == 0]
-    assert [bid.units.tolist() for bid in found if bid.job == 1] == [[2, 2, 2]]
+    bids = bids_of(view)
+    assert [4, 2] in [bid.units.tolist() for bid in bids if bid.job == 0]
+    assert [bid.units.tolist() for bid in bids if bid.job == 1] == [[2, 2, 2]]
 
 
 def test_cores_per_node_pass_over_nodes_with_less():
     """Type 3, two cores on each of two nodes: node 1 has one core and breaks the nodeset."""
     view = gpu_view([(2, 0), (1, 0), (3, 0), (2, 0)], [{"units": 4, "nodes": 2, "even": 1}])
-    found = described(bids_of(view))
-    assert ("A", [2, 3], [2, 2], 0) in found
-    assert ("C", [0, 2], [2, 2], 0) in found
-    assert all(1 not in nodes for _, nodes, _, _ in found)
+    bids = described(bids_of(view))
+    assert ("A", [2, 3], [2, 2], 0) in bids
+    assert ("C", [0, 2], [2, 2], 0) in bids
+    assert all(1 not in nodes for _, nodes, _, _ in bids)
 
 
 def test_bids_for_more_gpus_come_first():
@@ -107,8 +107,8 @@ def test_unions_and_fragments_are_for_core_only_jobs():
     assert ("C", [0, 2, 3], [2, 1, 1], 0) in wide
     scattered = described(bids_of(gpu_view(free, [{"units": 4}]), fragments=True))
     assert ("C", [0, 2, 3], [2, 1, 1], 0) in scattered
-    whole = described(bids_of(gpu_view([(4, 0)] * 2, [{"units": 4}])))
-    assert ("A", [0, 1], [2, 2], 0) in whole
+    bids = described(bids_of(gpu_view([(4, 0)] * 2, [{"units": 4}])))
+    assert ("A", [0, 1], [2, 2], 0) in bids
     counted = bids_of(gpu_view(free, [{"units": 4, "nodes_max": 2}]), fragments=True)
     assert all(len(bid.node) <= 2 for bid in counted)
 
@@ -161,10 +161,10 @@ def test_open_even_jobs_bid_with_several_shares():
 def test_switches_come_before_lines():
     """Two cores on leaves of two nodes each: first within one leaf, last across."""
     view = gpu_view([(1, 0)] * 8, [{"units": 2}], levels=(2, 4))
-    found = [bid.node.tolist() for bid in bids_of(view, tree=True)]
-    assert sorted(found[:2]) == [[0, 1], [2, 3]]
-    level = view.system.topology.common_level(np.array([a for a, _ in found]),
-                         np.array([b for _, b in found]))  # fmt: skip
+    pairs = [bid.node.tolist() for bid in bids_of(view, tree=True)]
+    assert sorted(pairs[:2]) == [[0, 1], [2, 3]]
+    level = view.system.topology.common_level(np.array([a for a, _ in pairs]),
+                         np.array([b for _, b in pairs]))  # fmt: skip
     assert level.min() == 0
 
 
@@ -184,15 +184,15 @@ def test_levels_of_a_range(least, most, levels):
 @given(
     st.lists(st.integers(1, 5), min_size=1, max_size=6), st.data(), st.booleans(),
 )  # fmt: skip
-def test_units_are_spread_within_the_room(room, data, evenly):
+def test_units_are_spread_within_the_free_capacity(capacities, data, evenly):
     """One or more on each node, no more than it holds, all of them."""
-    units = data.draw(st.integers(len(room), sum(room)))
-    found = spread(np.array(room), units, evenly=evenly)
-    assert found.sum() == units
-    assert all(1 <= put <= held for put, held in zip(found, room, strict=True))
+    units = data.draw(st.integers(len(capacities), sum(capacities)))
+    units_on_nodes = spread(np.array(capacities), units, evenly=evenly)
+    assert units_on_nodes.sum() == units
+    assert all(1 <= put <= held for put, held in zip(units_on_nodes, capacities, strict=True))
     if evenly:
-        below = [put for put, held in zip(found, room, strict=True) if put < held]
-        assert not below or max(found) - min(below) <= 1
+        below = [put for put, held in zip(units_on_nodes, capacities, strict=True) if put < held]
+        assert not below or max(units_on_nodes) - min(below) <= 1
 
 
 _ASKS = st.fixed_dictionaries(

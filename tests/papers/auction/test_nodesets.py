@@ -49,23 +49,23 @@ def offer(line, units, nodes_min, nodes_max):
     st.lists(st.integers(0, 4), min_size=1, max_size=9),
     st.integers(1, 12), st.integers(1, 3), st.integers(0, 3),
 )  # fmt: skip
-def test_windows_are_the_shortest_there_are(room, units, low, extra):
+def test_windows_are_the_shortest_there_are(capacities, units, low, extra):
     """Forward and backward windows, against trying every one."""
-    line = Line.of(np.array(room))
+    line = Line.of(np.array(capacities))
     count, high = len(line.node), low + extra
-    some = offer(line, units, low, high)
+    windows = offer(line, units, low, high)
 
     def good(begin, end):
         held = int(line.fitting[begin:end].sum())
         return end <= count and low <= end - begin <= high and held >= units
 
-    begin, end = some.forward(np.arange(count, dtype=np.int64))
-    found = dict(zip(begin.tolist(), end.tolist(), strict=True))
+    begin, end = windows.forward(np.arange(count, dtype=np.int64))
+    ends = dict(zip(begin.tolist(), end.tolist(), strict=True))
     for start in range(count):
         wanted = next((stop for stop in range(start + 1, count + 1) if good(start, stop)), None)
-        assert found.get(start) == wanted
-    begin, end = some.backward(np.arange(1, count + 1, dtype=np.int64))
-    found = dict(zip(end.tolist(), begin.tolist(), strict=True))
+        assert ends.get(start) == wanted
+    begin, end = windows.backward(np.arange(1, count + 1, dtype=np.int64))
+    starts = dict(zip(end.tolist(), begin.tolist(), strict=True))
     for stop in range(1, count + 1):
         wanted = next((start for start in range(stop - 1, -1, -1) if good(start, stop)), None)
-        assert found.get(stop) == wanted
+        assert starts.get(stop) == wanted

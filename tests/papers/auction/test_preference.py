@@ -75,8 +75,8 @@ def test_a_node_more_counts_on_any_machine():
     few, many = (value(TABLE_4_4, 1, A, nodes=nodes) for nodes in (4, 5))
     scale = 100 / 20_001
     few, many = 1 - (1 - few) * scale, 1 - (1 - many) * scale
-    one, other = preferring_weights(priorities, [0, 0], [few, many])
-    assert one > other
+    weight_of_few, weight_of_many = preferring_weights(priorities, [0, 0], [few, many])
+    assert weight_of_few > weight_of_many
 
 
 def test_high_priorities_keep_programs_in_range():
@@ -93,17 +93,17 @@ def test_preferences_never_outweigh_a_point_of_priority(jobs, data):
     """With alpha = 1 / (1.1 |J| + 1), of two selections that with more priority is worth more."""
     priorities = [priority for priority, _ in jobs]
     worth = preferring_weights(priorities, range(len(jobs)), [preference for _, preference in jobs])
-    some = data.draw(st.sets(st.sampled_from(range(len(jobs)))))
+    chosen = data.draw(st.sets(st.sampled_from(range(len(jobs)))))
     others = data.draw(st.sets(st.sampled_from(range(len(jobs)))))
-    if sum(priorities[job] for job in some) > sum(priorities[job] for job in others):
-        assert sum(worth[job] for job in some) > sum(worth[job] for job in others)
+    if sum(priorities[job] for job in chosen) > sum(priorities[job] for job in others):
+        assert sum(worth[job] for job in chosen) > sum(worth[job] for job in others)
 
 
 def test_costs_of_bids():
     """(6.5) by hand: 1 + 4/8 + 1/2 - 1/3; and on one switch without GPUs, 1 + 4/8."""
-    four, one = np.array([4]), np.array([1])
-    assert costs(nodes=(four, 8), level=(one, 2), generic=(one, 3))[0] == pytest.approx(5 / 3)
-    assert costs(nodes=(four, 8), level=(0 * one, 0), generic=(0 * one, 0))[0] == 1.5
+    four, single = np.array([4]), np.array([1])
+    assert costs(nodes=(four, 8), level=(single, 2), generic=(single, 3))[0] == pytest.approx(5 / 3)
+    assert costs(nodes=(four, 8), level=(0 * single, 0), generic=(0 * single, 0))[0] == 1.5
 
 
 def test_beta_by_hand():
@@ -125,8 +125,8 @@ def test_of_two_jobs_the_higher_priority_keeps_the_higher_weight(priorities, dat
         st.lists(st.floats(0.001, 3), min_size=len(priorities), max_size=len(priorities))
     )
     worth = costing_weights(priorities, range(len(priorities)), cost)
-    for one, other in combinations(range(len(priorities)), 2):
-        if priorities[one] != priorities[other]:
-            higher = priorities[one] > priorities[other]
-            assert (worth[one] > worth[other]) is higher
+    for first, second in combinations(range(len(priorities)), 2):
+        if priorities[first] != priorities[second]:
+            higher = priorities[first] > priorities[second]
+            assert (worth[first] > worth[second]) is higher
     assert min(worth) > 0

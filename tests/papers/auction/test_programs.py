@@ -38,9 +38,9 @@ def auction_of(free, asks, weights, per_job=4, ranges=True):
 
 def solved(program):
     """Return the optimum, its winners with their units, checked to fit."""
-    found = cpsat.solve(program.model, program.variables, LIMITS)
-    assert found.status is cpsat.SolverStatus.OPTIMAL
-    winners = program.winners(found.values)
+    solution = cpsat.solve(program.model, program.variables, LIMITS)
+    assert solution.status is cpsat.SolverStatus.OPTIMAL
+    winners = program.winners(solution.values)
     auction = program.auction
     left = auction.free.copy()
     jobs = [auction.bids[bid].job for bid, _ in winners]
@@ -52,8 +52,8 @@ def solved(program):
         amount = units[:, None] * request.unit_request + auction.bids[bid].level
         left[node] -= auction.capacity[node] if request.exclusive else amount
     assert (left >= 0).all()
-    assert round(-found.objective) == auction.value([bid for bid, _ in winners])
-    return round(-found.objective)
+    assert round(-solution.objective) == auction.value([bid for bid, _ in winners])
+    return round(-solution.objective)
 
 
 _ASKS = st.fixed_dictionaries(

@@ -72,10 +72,10 @@ def test_transactions_and_messages_as_data(files, cpsched):
     logged(cpsched)
     lines = [json.loads(line) for line in (files / "n.jsonl").read_text().splitlines()]
     _, out, _ = cpsched("show", "negotiation", "n.jsonl", "--json")
-    found = json.loads(out)
-    assert found["schema"] == "cpsched.negotiation/1"
+    output = json.loads(out)
+    assert output["schema"] == "cpsched.negotiation/1"
     numbers = sorted({line["transaction"] for line in lines[1:]})
-    assert [row["transaction"] for row in found["transactions"]] == numbers
+    assert [row["transaction"] for row in output["transactions"]] == numbers
     _, out, _ = cpsched("show", "negotiation", "n.jsonl", "--transaction", "1", "--json")
     assert json.loads(out)["messages"] == [line for line in lines[1:] if line["transaction"] == 1]
     code, _, err = cpsched("show", "negotiation", "n.jsonl", "--transaction", "99")

@@ -123,7 +123,7 @@ def test_sizes_keep_their_bounds_and_fit(drawn):
         used[status.job] = status.units * job.slots
     idle = machine.slots - sum(used.values())
     assert idle >= 0
-    assert all(one.idle == idle for one in messages if isinstance(one, StatusReport))
+    assert all(message.idle == idle for message in messages if isinstance(message, StatusReport))
 
 
 @given(transactions())
@@ -131,31 +131,31 @@ def test_agreement_within_the_limit(drawn):
     """Each negotiation ends with a report, after so many offers at most, all of them answered."""
     settings, machine, queue = drawn
     messages, _ = outcome(settings, machine, queue)
-    offers = [one.attempt for one in messages if isinstance(one, Offer)]
-    answers = [one.attempt for one in messages if isinstance(one, OfferResponse)]
+    offers = [message.attempt for message in messages if isinstance(message, Offer)]
+    answers = [message.attempt for message in messages if isinstance(message, OfferResponse)]
     assert offers == answers == list(range(1, len(offers) + 1))
     assert len(offers) <= settings.attempts
-    reports = [one for one in messages if isinstance(one, StatusReport)]
+    reports = [message for message in messages if isinstance(message, StatusReport)]
     asked = machine.offers or machine.expands or any(not job.urgent for job in queue.jobs)
     assert len(reports) == int(asked)
 
 
 @given(transactions())
-def test_an_urgent_job_starts_whenever_room_can_be_made(drawn):
+def test_an_urgent_job_starts_whenever_capacity_can_be_freed(drawn):
     """By shrinking others: the first one, with at least its minimum."""
     settings, machine, queue = drawn
     messages, _ = outcome(settings, machine, queue)
     job = next((job for job in queue.jobs if job.urgent), None)
     if job is None:
         return
-    room = machine.idle + sum(
+    available = machine.idle + sum(
         (other.units - other.units_min) * other.slots
         for other in machine.running
         if not other.fixed
     )
-    response = next(one for one in messages if isinstance(one, UrgentJobResponse))
+    response = next(message for message in messages if isinstance(message, UrgentJobResponse))
     assert response.job == job.job
-    assert bool(response.units) == (room >= job.units_min * job.slots)
+    assert bool(response.units) == (available >= job.units_min * job.slots)
     assert response.units <= max(job.preferred, job.units_min)
 
 

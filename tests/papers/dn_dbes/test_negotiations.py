@@ -43,7 +43,7 @@ def conversation(machine, queue, attempts=4, **settings):
 
 def mapped(response):
     """Return units and constraint of each job of a response."""
-    return [(one.job, one.units, one.least, one.most) for one in response.jobs]
+    return [(plan.job, plan.units, plan.least, plan.most) for plan in response.jobs]
 
 
 def test_rejected_twice_then_agreed():
@@ -174,12 +174,12 @@ def test_the_last_attempt_is_accepted_whatever_it_is():
     """With three attempts; nothing can be done for job 10, and both accept that."""
     rigid = RunningJob(2, 6, 6, 6, preferred=6, end=200)
     machine = Machine(0, 8, 2, (rigid,), offers=True)
-    said = conversation(machine, Queue((waiting(10, 4, 4),)), attempts=3)
+    messages = conversation(machine, Queue((waiting(10, 4, 4),)), attempts=3)
     # Attempt 1 is in the first half and rejected; 2 is accepted, since having nothing for the
     # first job will do then, but the runtime side would leave 2 slots idle while a job waits.
-    answers = [one.accepted for one in said if isinstance(one, OfferResponse)]
+    answers = [message.accepted for message in messages if isinstance(message, OfferResponse)]
     assert answers == [False, True, True]
-    assert said[-1] == StatusReport(
+    assert messages[-1] == StatusReport(
         attempt=3, jobs=(), dependencies=(), planned=((10, 200),), idle=2
     )
 
@@ -202,7 +202,7 @@ def test_no_job_overtakes_the_first_one_to_its_harm():
     wide, small = waiting(10, 10, 10), waiting(11, 4, 4, 1000)
     *_, report = conversation(machine, Queue((wide, small)), attempts=1)
     # A would give 6 slots for job 11, which then would keep job 10 from the whole machine at 100.
-    assert [one for one in report.jobs if one.state == "started"] == []
+    assert [job for job in report.jobs if job.state == "started"] == []
     assert dict(report.planned)[10] == 100
 
 
@@ -278,11 +278,11 @@ def test_urgent_jobs_come_before_the_negotiation():
     """In one transaction: what is left after the urgent job is negotiated about."""
     machine = Machine(0, 8, 0, (A,))
     jobs = (waiting(9, 4, 4, urgent=True), waiting(10, 2, 2))
-    said = conversation(machine, Queue(jobs))
-    assert isinstance(said[0], UrgentJob)
-    assert said[1].units == 4
-    assert isinstance(said[2], RequestOffer)
+    messages = conversation(machine, Queue(jobs))
+    assert isinstance(messages[0], UrgentJob)
+    assert messages[1].units == 4
+    assert isinstance(messages[2], RequestOffer)
     # A has changed and cannot change once more in this second, so that job 10 waits until job 9
     # ends.
-    assert said[-1].jobs == ()
-    assert said[-1].planned == ((10, 50),)
+    assert messages[-1].jobs == ()
+    assert messages[-1].planned == ((10, 50),)

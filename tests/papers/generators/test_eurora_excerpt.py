@@ -27,7 +27,7 @@ def short(workload):
     return workload.runtime <= HOUR
 
 
-def of(workload, resource):
+def amount_of(workload, resource):
     return workload.request[:, workload.resources.index(resource)]
 
 
@@ -46,10 +46,10 @@ def ratio(workload):
     [
         ("in debug", lambda w: np.isin(w.queue.decode(), ["debug"])[short(w)].mean(), 0.02),
         ("requested 30 min", lambda w: (w.requested_time == 1800)[short(w)].mean(), 0.05),
-        ("one core a unit", lambda w: (of(w, "core") == 1)[short(w)].mean(), 0.05),
-        ("whole nodes", lambda w: (of(w, "core") == 16)[short(w)].mean(), 0.03),
-        ("with GPUs", lambda w: (of(w, "gpu") > 0)[short(w)].mean(), 0.02),
-        ("with MICs", lambda w: (of(w, "mic") > 0)[short(w)].mean(), 0.01),
+        ("one core a unit", lambda w: (amount_of(w, "core") == 1)[short(w)].mean(), 0.05),
+        ("whole nodes", lambda w: (amount_of(w, "core") == 16)[short(w)].mean(), 0.03),
+        ("with GPUs", lambda w: (amount_of(w, "gpu") > 0)[short(w)].mean(), 0.02),
+        ("with MICs", lambda w: (amount_of(w, "mic") > 0)[short(w)].mean(), 0.01),
         ("several units", lambda w: (w.units > 1)[short(w)].mean(), 0.02),
         ("most units", lambda w: float(w.units.max()), 0.5),
         ("median run / requested, short", lambda w: np.median(ratio(w)[short(w)]), 0.03),
@@ -69,11 +69,11 @@ def test_share_is_the_excerpts(pair, what, measure, tolerance):
 @pytest.mark.parametrize(
     ("what", "measure", "factor"),
     [
-        ("mean cores, short", lambda w: (w.units * of(w, "core"))[short(w)].mean(), 1.15),
+        ("mean cores, short", lambda w: (w.units * amount_of(w, "core"))[short(w)].mean(), 1.15),
         ("mean runtime, short", lambda w: w.runtime[short(w)].mean(), 1.15),
         ("median runtime, short", lambda w: np.median(w.runtime[short(w)]), 1.4),
         ("mean runtime, long", lambda w: used(w)[~short(w)].mean(), 1.2),
-        ("mean memory of a unit", lambda w: of(w, "mem").mean(), 1.2),
+        ("mean memory of a unit", lambda w: amount_of(w, "mem").mean(), 1.2),
     ],
 )
 def test_mean_is_the_excerpts(pair, what, measure, factor):

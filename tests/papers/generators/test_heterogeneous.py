@@ -66,8 +66,8 @@ def test_the_jobs_of_table_8_6_last_the_hours_it_prints(name, jobs, printed):
 def test_types_have_their_shares(name, shares):
     """Table 7.2. Of 1,400 jobs or so, a share is off by 4 points at three deviations."""
     names = np.array(make(workload=name).name.decode())
-    found = [100 * (names == letter).mean() for letter in "ABCD"]
-    assert found == pytest.approx(shares, abs=4)
+    percentages = [100 * (names == letter).mean() for letter in "ABCD"]
+    assert percentages == pytest.approx(shares, abs=4)
     assert "E" not in names
 
 
@@ -75,10 +75,10 @@ def test_types_ask_for_what_they_are():
     """Table 7.3 on TSUBAME: x cores; x on y nodes; 1, 2, 3 GPUs on each of y nodes."""
     workload = make(workload="8.6-3")
     for name, gpus in zip("ABCDE", (0, 0, 1, 2, 3), strict=True):
-        of = np.array(workload.name.decode()) == name
-        assert np.all(workload.per_node[of] == [0, gpus])
+        of_type = np.array(workload.name.decode()) == name
+        assert np.all(workload.per_node[of_type] == [0, gpus])
         cores, low, high = (
-            getattr(workload, column)[of] for column in ("units", "nodes_min", "nodes_max")
+            getattr(workload, column)[of_type] for column in ("units", "nodes_min", "nodes_max")
         )
         if name == "A":
             assert np.all((low == 1) & (high == UNBOUNDED))

@@ -31,11 +31,11 @@ def best_value(state, weight):
 
     def choices(ask, free):
         """Return number of nodes and what is taken of all distinct placements."""
-        found = {
+        options = {
             (sum(units > 0 for units in takes), held(ask, takes, state.capacity))
             for takes in every_placement(ask, free, state.capacity)
         }
-        return sorted(found)
+        return sorted(options)
 
     def follow(position, free, value):
         if value + sum(weight[position:]) * (double - 1) <= best[0]:
@@ -99,7 +99,7 @@ def test_a_bound_without_nodes_is_a_bound(state, pairs):
         decision = dispatcher.decide(view)
     finally:
         match.MAX_PAIRS = before
-    found, best = value_of(state, weight, decision), best_value(state, weight)
+    value, best = value_of(state, weight, decision), best_value(state, weight)
     gap = decision.stats.get(stats.BOUND_GAP, 0.0)
-    assert found <= best
-    assert found >= best * (1 - gap) - 1e-6
+    assert value <= best
+    assert value >= best * (1 - gap) - 1e-6

@@ -51,11 +51,11 @@ def test_table_i_on_1024_nodes_likewise(objective, split):
     """2,000 seconds by backfilling, 1,000 by a program of a few variables."""
     workload, system = paper_example(split)
     assert starts(workload, system, "easy:allocator=best-fit") == [0, 0, 1000]
-    found = run(workload, system, f"ipsched:objective={objective}")
-    assert found.schedule.start.tolist() == [0, 0, 0]
-    assert found.decisions[stats.MODEL_VARIABLES] < 20
-    assert found.decisions[stats.PROVEN_OPTIMAL] == 1
-    assert not verify(found.schedule)
+    result = run(workload, system, f"ipsched:objective={objective}")
+    assert result.schedule.start.tolist() == [0, 0, 0]
+    assert result.decisions[stats.MODEL_VARIABLES] < 20
+    assert result.decisions[stats.PROVEN_OPTIMAL] == 1
+    assert not verify(result.schedule)
 
 
 # --- interval ------------------------------------------------------------------------------------
@@ -76,9 +76,9 @@ def test_table_i_on_1024_nodes_likewise(objective, split):
 def test_the_interval_is_the_dispatchers_unless_the_run_says_otherwise(
     spec, settings, expected, recorded
 ):
-    found = run(jobs((1, 4, 4), (2, 4, 4)), machine((4,)), spec, **settings)
-    assert found.schedule.start.tolist() == expected
-    assert found.settings.dispatch_interval == recorded
+    result = run(jobs((1, 4, 4), (2, 4, 4)), machine((4,)), spec, **settings)
+    assert result.schedule.start.tolist() == expected
+    assert result.settings.dispatch_interval == recorded
 
 
 # --- the window ----------------------------------------------------------------------------------
@@ -147,11 +147,11 @@ def test_after_a_missed_limit_nothing_starts_and_half_the_window_is_looked_at(mo
 
 def test_a_run_goes_on_after_misses_and_counts_them(monkeypatch):
     monkeypatch.setattr(cpsat, "solve", Misses(2))
-    found = run(jobs(*hard(6)), machine((6,), (6,)), "ipsched:window=6")
+    result = run(jobs(*hard(6)), machine((6,), (6,)), "ipsched:window=6")
     # Misses at 0 and at 3.
-    assert min(found.schedule.start.tolist()) == 6
-    assert found.decisions[WINDOW_HALVED] == 2
-    assert not verify(found.schedule)
+    assert min(result.schedule.start.tolist()) == 6
+    assert result.decisions[WINDOW_HALVED] == 2
+    assert not verify(result.schedule)
 
 
 def test_who_was_not_looked_at_is_looked_at_after_the_interval():
@@ -180,15 +180,15 @@ def test_equal_nodes_are_one_class_and_what_nobody_asks_for_tells_none_apart():
 
 def problems(fitted):
     """Return the problem of every decision of a run that has one."""
-    found = []
+    programs = []
 
     class Look(Observer):
         def on_decision(self, view, decision, seconds):
             rows = view.waiting.rows
-            found.append(CoAllocationProblem.of(view, rows, [1] * len(rows)))
+            programs.append(CoAllocationProblem.of(view, rows, [1] * len(rows)))
 
     run(fitted, None, "ipsched", observers=(Look(),))
-    return found
+    return programs
 
 
 def test_weights_stay_in_range_and_keep_their_ratios_where_they_can():
@@ -211,10 +211,10 @@ def test_who_cannot_share_a_node_is_known_without_looking_at_nodes():
         resources=CPU_GPU,
         per_node=[(0, 3), (0, 1), (0, 1)], nodes_min=[2, 3, 1], nodes_max=[2, 3, 1],
     )  # fmt: skip
-    found = run(workload, machine(*[(8, 3)] * 4, resources=CPU_GPU), "ipsched")
-    assert found.schedule.start.tolist() == [0, 9, 0]
-    assert found.decisions[stats.SOLVER_CALLS] == 1
-    assert stats.NOT_ATTAINED not in found.decisions
+    result = run(workload, machine(*[(8, 3)] * 4, resources=CPU_GPU), "ipsched")
+    assert result.schedule.start.tolist() == [0, 9, 0]
+    assert result.decisions[stats.SOLVER_CALLS] == 1
+    assert stats.NOT_ATTAINED not in result.decisions
 
 
 @pytest.mark.parametrize(
@@ -243,10 +243,10 @@ def test_other_jobs_start_if_no_nodes_hold_those_selected(monkeypatch):
         resources=CPU_GPU, per_node=[(0, gpus) for gpus in (6, 5, 3, 3, 3)],
         nodes_min=[1] * 5, nodes_max=[1] * 5,
     )  # fmt: skip
-    found = run(workload, system, "ipsched")
-    assert found.schedule.start.tolist() == [0, 0, 0, 0, 9]
-    assert found.decisions[stats.NOT_ATTAINED] == 1
-    assert found.decisions[stats.BOUND_GAP] > 0
+    result = run(workload, system, "ipsched")
+    assert result.schedule.start.tolist() == [0, 0, 0, 0, 9]
+    assert result.decisions[stats.NOT_ATTAINED] == 1
+    assert result.decisions[stats.BOUND_GAP] > 0
 
 
 @pytest.mark.parametrize("over", [1, 63, 127])
@@ -273,6 +273,6 @@ def test_nothing_waits_nothing_fits_everything_fits():
     decision = dispatcher.decide(view)
     assert decision.stats == {stats.SKIPPED_BOUND: 1}
     assert [start.handle for start in decision.actions] == [0, 1]
-    found = run(jobs((0, 4, 6), (3, 4, 6)), machine((4,)), "ipsched")
-    assert found.decisions[stats.SKIPPED_NONE_FIT] == 1
-    assert stats.SOLVER_CALLS not in found.decisions
+    result = run(jobs((0, 4, 6), (3, 4, 6)), machine((4,)), "ipsched")
+    assert result.decisions[stats.SKIPPED_NONE_FIT] == 1
+    assert stats.SOLVER_CALLS not in result.decisions

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sized import M, R, kinds, sizes, some
+from sized import M, R, kinds, sized_jobs, sizes
 from tiny import machine, run
 
 from cpsched.model.schedule import JobOutcome
@@ -23,14 +23,14 @@ def played(workload, strategy, cores=8, **options):
 
 def test_a_job_alone_grows_to_its_most():
     """It starts with its 2 (or 4) units, and is resized in the next second that anything happens."""
-    workload = some(((0, 4, 100), 2, 8, M), ((5, 1, 1), 1, 1, R))
+    workload = sized_jobs(((0, 4, 100), 2, 8, M), ((5, 1, 1), 1, 1, R))
     assert sizes(played(workload, "minimum"), 0) == [(0, 2), (5, 7), (6, 8)]
     assert sizes(played(workload, "preferred"), 0) == [(0, 4), (5, 7), (6, 8)]
 
 
 def test_no_job_grows_that_gains_less_than_the_pause():
     """On 8 of 4 units it would end at 52; with a pause of 50 s later than now."""
-    workload = some(((0, 4, 100), 2, 8, M), ((5, 1, 1), 1, 1, R), cost=50)
+    workload = sized_jobs(((0, 4, 100), 2, 8, M), ((5, 1, 1), 1, 1, R), cost=50)
     assert sizes(played(workload, "preferred"), 0) == [(0, 4)]
 
 
@@ -44,11 +44,11 @@ def test_no_job_grows_that_gains_less_than_the_pause():
         ("keep-preferred", 100, 6),
     ],
 )
-def test_running_jobs_make_room(strategy, start, left):
-    workload = some(((0, 6, 100), 2, 6, M), ((10, 4, 10), 4, 4, R))
+def test_running_jobs_shrink_for_waiting_ones(strategy, start, left):
+    workload = sized_jobs(((0, 6, 100), 2, 6, M), ((10, 4, 10), 4, 4, R))
     if strategy in ("minimum", "average"):
         # It starts with 2 units and is 6 units large from second 1 on.
-        workload = some(((0, 6, 100), 2, 6, M), ((1, 1, 1), 1, 1, R), ((10, 4, 10), 4, 4, R))
+        workload = sized_jobs(((0, 6, 100), 2, 6, M), ((1, 1, 1), 1, 1, R), ((10, 4, 10), 4, 4, R))
     schedule = played(workload, strategy)
     assert schedule.start[-1] == start
     at_ten = [units for second, units in sizes(schedule, 0) if second <= 10]
@@ -56,21 +56,23 @@ def test_running_jobs_make_room(strategy, start, left):
 
 
 def test_a_job_starts_with_fewer_units_than_it_prefers_where_no_more_are_free():
-    workload = some(((0, 6, 50), 6, 6, R), ((1, 4, 10), 1, 4, M), ((2, 1, 1), 1, 1, R))
+    workload = sized_jobs(((0, 6, 50), 6, 6, R), ((1, 4, 10), 1, 4, M), ((2, 1, 1), 1, 1, R))
     schedule = played(workload, "preferred")
     assert sizes(schedule, 1)[0] == (1, 2)
 
 
 def test_a_job_with_needs_besides_a_number_of_units_keeps_the_size_it_prefers():
     """Split evenly, it waits for its 4 units though 2 are free."""
-    workload = some(((0, 6, 50), 6, 6, R), ((1, 4, 10), 1, 4, M), split=[Split.EVEN, Split.EVEN])
+    workload = sized_jobs(
+        ((0, 6, 50), 6, 6, R), ((1, 4, 10), 1, 4, M), split=[Split.EVEN, Split.EVEN]
+    )
     schedule = played(workload, "preferred")
     assert sizes(schedule, 1) == [(50, 4)]
 
 
 def test_a_job_that_overtakes_does_not_delay_the_first():
     """The rigid first job gets 8 cores at 50; one of 60 s must not take room until then."""
-    workload = some(
+    workload = sized_jobs(
         ((0, 6, 50), 6, 6, R), ((1, 8, 10), 8, 8, R), ((2, 4, 60), 1, 4, M), ((3, 2, 40), 1, 2, M)
     )
     schedule = played(workload, "preferred")

@@ -4,7 +4,7 @@ from itertools import product
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sized import M, R, kinds, sizes, some
+from sized import M, R, kinds, sized_jobs, sizes
 from tiny import machine, run
 
 from cpsched.cp import cpsat
@@ -31,9 +31,9 @@ def task(*options, runs=False, weight=1):
 
 def used(tasks, plan, busy):
     """Return the most cores that a plan uses at any second."""
-    runs = [(0, *one) for one in busy]
-    for one, choice in zip(tasks, plan, strict=True):
-        option = one.options[choice.option]
+    runs = [(0, *begin_end_cores) for begin_end_cores in busy]
+    for task, choice in zip(tasks, plan, strict=True):
+        option = task.options[choice.option]
         runs.append((choice.start, choice.start + option.seconds, option.cores))
     return max(sum(c for a, b, c in runs if a <= second < b) for second, _, _ in runs)
 
@@ -43,10 +43,10 @@ def best(tasks, busy, cores, horizon):
     choices = [
         [
             SizeChoice(start, at)
-            for start in (range(1) if one.runs else range(horizon))
-            for at in range(len(one.options))
+            for start in (range(1) if task.runs else range(horizon))
+            for at in range(len(task.options))
         ]
-        for one in tasks
+        for task in tasks
     ]
     plans = (list(plan) for plan in product(*choices))
     return min(cost(tasks, plan) for plan in plans if used(tasks, plan, busy) <= cores)
@@ -78,19 +78,19 @@ TASKS = st.lists(
 def test_the_model_s_optimum_is_the_best_of_all_plans(rows, busy):
     rows.sort(key=lambda row: not row[1])
     tasks = [task(*options, runs=runs, weight=weight) for options, runs, weight in rows]
-    held = sum(one.options[0].cores for one in tasks if one.runs)
+    held = sum(task.options[0].cores for task in tasks if task.runs)
     cores = max(4, held + sum(own for _, own in busy))
     plan = list_plan(tasks, busy, cores, small=False)
     assert used(tasks, plan, busy) <= cores
-    found = solved_plan(tasks, busy, cores, plan, ENOUGH)
-    assert found is not None
-    assert used(tasks, found, busy) <= cores
-    assert cost(tasks, found) == best(tasks, busy, cores, 13) <= cost(tasks, plan)
+    optimum = solved_plan(tasks, busy, cores, plan, ENOUGH)
+    assert optimum is not None
+    assert used(tasks, optimum, busy) <= cores
+    assert cost(tasks, optimum) == best(tasks, busy, cores, 13) <= cost(tasks, plan)
 
 
 def test_one_decision_shrinks_starts_and_later_grows():
     """At 10 the long job gives 4 of 8 cores to the short one, and gets them back after it."""
-    workload = some(((0, 8, 1000), 2, 8, M), ((10, 4, 20), 4, 4, R))
+    workload = sized_jobs(((0, 8, 1000), 2, 8, M), ((10, 4, 20), 4, 4, R))
     schedule = run(workload, machine((8,)), "cp-malleable").schedule
     assert verify(schedule) == []
     assert schedule.start.tolist() == [0, 10]
@@ -101,7 +101,7 @@ def test_one_decision_shrinks_starts_and_later_grows():
 
 def test_the_other_dispatcher_is_woken_when_it_asks_for_it():
     """A plan starts the second job, which the other one has begun to try until 15."""
-    workload = some(
+    workload = sized_jobs(
         ((0, 4, 400), 4, 4, R),
         ((5, 4, 500), 4, 4, R),
         ((5, 4, 500), 4, 4, R),

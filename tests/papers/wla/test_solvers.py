@@ -25,7 +25,7 @@ def is_valid(problem, slots):
         if not problem.weight[job][slot]:
             return False
         used[slot] += problem.weight[job][slot]
-    return all(taken <= room for taken, room in zip(used, problem.capacity, strict=True))
+    return all(taken <= capacity for taken, capacity in zip(used, problem.capacity, strict=True))
 
 
 def exhaustive(problem):
@@ -56,17 +56,17 @@ def problems(draw):
 def test_exact_solvers_find_what_trying_everything_finds(problem):
     best = exhaustive(problem)
     assert branch_and_bound(problem).slots == best
-    found, _ = cp_sat(problem, LIMITS)
-    assert is_valid(problem, found)
-    assert problem.value(found) == problem.value(best) <= upper_bound(problem)
+    solution, _ = cp_sat(problem, LIMITS)
+    assert is_valid(problem, solution)
+    assert problem.value(solution) == problem.value(best) <= upper_bound(problem)
 
 
 @settings(max_examples=300)
 @given(problems())
 def test_the_greedy_solution_is_a_solution(problem):
-    found = greedy(problem)
-    assert is_valid(problem, found)
-    assert problem.value(found) <= problem.value(exhaustive(problem))
+    solution = greedy(problem)
+    assert is_valid(problem, solution)
+    assert problem.value(solution) <= problem.value(exhaustive(problem))
 
 
 def test_figure_3_needs_one_path():
@@ -76,10 +76,10 @@ def test_figure_3_needs_one_path():
     With j2 = 3, j3 = 4 and k2 = 4 the left branch fills both slots, as the text says. Its bound is
     the best there can be, so j1 is never put in k2, and j2 never left out.
     """
-    found = branch_and_bound(plain([2, 3, 4], [5, 4]))
-    assert found.slots == [0, 0, 1]
+    solution = branch_and_bound(plain([2, 3, 4], [5, 4]))
+    assert solution.slots == [0, 0, 1]
     # The start and one node for each job before the last; nothing beside this path.
-    assert found.expanded == 3
+    assert solution.expanded == 3
 
 
 def test_the_exclusion_exchange_is_needed():

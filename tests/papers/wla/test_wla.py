@@ -72,10 +72,10 @@ ALONE = "wla:interval=none,backfill=none"
 
 def line(*rows, nodes=6, dispatcher=ALONE, **more):
     """Jobs of whole nodes on a line; returns which nodes each starts on, and when."""
-    found = Nodes(first=1)
+    observer = Nodes(first=1)
     system = more.pop("system", machine(*[(1,)] * nodes))
-    run(jobs(*rows, **more), system, dispatcher, observers=[found])
-    return found.of, found.at
+    run(jobs(*rows, **more), system, dispatcher, observers=[observer])
+    return observer.of, observer.at
 
 
 #: Three jobs leave nodes 1, 2 and 5, 6 free; the fourth wants three nodes, the fifth two.
@@ -84,8 +84,8 @@ SPLIT = ((0, 2, 10), (0, 2, 50), (0, 2, 10), (20, 3, 10), (21, 2, 10))
 
 def test_a_job_bigger_than_every_slot_is_held():
     """Four nodes are free at 20, three side by side only when the second job ends at 50."""
-    of, at = line(*SPLIT)
-    assert of[3] == [1, 2, 3]
+    nodes_of, at = line(*SPLIT)
+    assert nodes_of[3] == [1, 2, 3]
     assert at[3] == 50
     assert at[4] == 21
 
@@ -141,8 +141,8 @@ def test_the_window_alone_schedules_as_before_it_could_backfill():
         rng.integers(1, 300, 300).tolist(),
         strict=True,
     )
-    of, at = line(*rows, nodes=64, dispatcher="wla:backfill=none")
-    text = repr([(job, at[job], of[job]) for job in range(300)])
+    nodes_of, at = line(*rows, nodes=64, dispatcher="wla:backfill=none")
+    text = repr([(job, at[job], nodes_of[job]) for job in range(300)])
     assert sha256(text.encode()).hexdigest()[:16] == "6ac801512133d2cb"
 
 
@@ -151,8 +151,8 @@ BACKFILLING = "wla:interval=none"
 
 def test_a_job_without_a_slot_may_start_in_pieces():
     """What EASY lets start, starts: three of the four nodes that are free at 20."""
-    of, at = line(*SPLIT, dispatcher=BACKFILLING)
-    assert of[3] == [1, 2, 5]
+    nodes_of, at = line(*SPLIT, dispatcher=BACKFILLING)
+    assert nodes_of[3] == [1, 2, 5]
     assert at[3] == 20
     assert at[4] == 30
 
@@ -168,7 +168,7 @@ def test_the_window_leaves_what_is_reserved_alone():
     assert line(*rows, nodes=4, dispatcher=BACKFILLING)[1] == {0: 0, 3: 3, 1: 100, 2: 110}
 
 
-def test_the_first_job_starts_if_there_is_room_for_it():
+def test_the_first_job_starts_if_it_fits():
     """Three nodes are free at 10: the best packing is job 3 alone, but job 2 is the first."""
     rows = ((0, 3, 50), (0, 3, 10), (5, 2, 10), (6, 3, 10))
     assert line(*rows)[1] == {0: 0, 1: 0, 3: 10, 2: 20}
@@ -197,18 +197,18 @@ def test_a_job_that_shares_nodes_gets_wholly_free_ones():
 
     Jobs 1 and 2 fill them. The core that job 1 leaves on its second node is not for job 0.
     """
-    of, at = line((0, 1, 10), (0, 3, 10), (0, 4, 10), system=machine(*[(2,)] * 4))
-    assert of == {0: [1], 1: [1, 2], 2: [3, 4]}
+    nodes_of, at = line((0, 1, 10), (0, 3, 10), (0, 4, 10), system=machine(*[(2,)] * 4))
+    assert nodes_of == {0: [1], 1: [1, 2], 2: [3, 4]}
     assert at == {0: 10, 1: 0, 2: 0}
 
 
-def test_a_job_that_no_run_can_hold_goes_where_there_is_room():
+def test_a_job_that_no_run_can_hold_goes_where_it_fits():
     """Nodes 1 and 3 have what it needs, and are not neighbours."""
     system = machine((1, 1), (1, 0), (1, 1), resources=("core", "gpu"))
-    of, at = line(
+    nodes_of, at = line(
         (0, 2, 10), (0, 1, 10), resources=("core", "gpu"), request=[[1, 1], [1, 0]], system=system
     )
-    assert of == {0: [1, 3], 1: [2]}
+    assert nodes_of == {0: [1, 3], 1: [2]}
     assert at == {0: 0, 1: 0}
 
 
@@ -219,9 +219,9 @@ def test_slots_end_at_a_node_that_is_down():
 
     def nodes(units):
         handle = cluster.submit(Request(requested_time=60, units=units), now=0)
-        found = [start.allocation.node.tolist() for start in cluster.decide(0).actions]
+        nodes_of_jobs = [start.allocation.node.tolist() for start in cluster.decide(0).actions]
         cluster.cancel(handle, 0)
-        return found
+        return nodes_of_jobs
 
     assert nodes(2) == [[0, 1]]
     assert nodes(3) == [[0, 1, 3]]

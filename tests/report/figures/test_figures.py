@@ -83,10 +83,10 @@ def test_means_begin_at_round_moments():
 
 def test_waits_by_size():
     """1; 2 and 3; 4 to 7. A job without cores is in no class."""
-    found = by_size(np.array([1, 2, 3, 7, 0]), np.array([10, 20, 40, 5, 999]))
-    assert found.cores.tolist() == [1, 2, 4]
-    assert found.wait.tolist() == [10, 30, 5]
-    assert found.number.tolist() == [1, 2, 1]
+    waits = by_size(np.array([1, 2, 3, 7, 0]), np.array([10, 20, 40, 5, 999]))
+    assert waits.cores.tolist() == [1, 2, 4]
+    assert waits.wait.tolist() == [10, 30, 5]
+    assert waits.number.tolist() == [1, 2, 1]
     assert len(by_size(np.array([], dtype=np.int64), np.array([])).cores) == 0
 
 
@@ -125,12 +125,14 @@ def test_rectangles_never_overlap(machine, workload):
     """Whatever is run; and together they are as high as the cores held."""
     schedule = run(workload, machine, "easy", overrun="extend").schedule
     boxes = place(schedule, Rows.of(schedule), np.arange(len(schedule.segments.job)))
-    for one in range(len(boxes.job)):
-        for other in range(one):
-            in_time = boxes.start[one] < boxes.end[other] and boxes.start[other] < boxes.end[one]
+    for first in range(len(boxes.job)):
+        for second in range(first):
+            in_time = (
+                boxes.start[first] < boxes.end[second] and boxes.start[second] < boxes.end[first]
+            )
             in_rows = (
-                boxes.low[one] < boxes.high[other] - 1e-9
-                and boxes.low[other] < boxes.high[one] - 1e-9
+                boxes.low[first] < boxes.high[second] - 1e-9
+                and boxes.low[second] < boxes.high[first] - 1e-9
             )
             assert not (in_time and in_rows)
 
@@ -174,7 +176,7 @@ def _queues(*tops, epoch=None):
 
 def _over_time(runs):
     with styled("t"):
-        figure = draw_over_time(runs, lambda of: of.queue_over_time, "jobs")
+        figure = draw_over_time(runs, lambda run: run.queue_over_time, "jobs")
         text = save(figure, "svg").decode()
         figure.draw_without_rendering()
     return figure, text
@@ -199,7 +201,7 @@ def test_time_is_in_dates_or_in_hours():
 
 def test_shares_have_a_space_before_the_sign():
     with styled("t"):
-        figure = draw_over_time(_queues(0.5), lambda of: of.queue_over_time, "x", is_share=True)
+        figure = draw_over_time(_queues(0.5), lambda run: run.queue_over_time, "x", is_share=True)
         text = save(figure, "svg").decode()
     assert "100 %" in text
     assert "100%" not in text
@@ -208,8 +210,8 @@ def test_shares_have_a_space_before_the_sign():
 def test_the_legend_covers_nothing():
     """Eight runs with long names: all in the legend, below the axes, apart."""
     runs = _queues(*map(float, range(1, 9)))
-    for at, of in enumerate(runs):
-        of.look = Look(name=f"a dispatcher with a long name {at}")
+    for at, plotted in enumerate(runs):
+        plotted.look = Look(name=f"a dispatcher with a long name {at}")
     figure, _ = _over_time(runs)
     (legend,) = figure.legends
     boxes = [text.get_window_extent() for text in legend.get_texts()]
@@ -292,16 +294,16 @@ def _key(dispatcher, predictor="p"):
 def test_a_run_looks_the_same_everywhere():
     """A colour a dispatcher, the baseline's that of text; a line style a predictor."""
     runs = {_key(d, p): f"{d}, {p}" for d in ("easy", "sjf", "greedy") for p in ("a", "b")}
-    found = looks(runs, {_key("easy", "a"), _key("easy", "b")})
-    assert found[_key("easy", "b")].colour == INK
-    assert found[_key("sjf", "b")].colour == found[_key("sjf", "a")].colour != INK
-    assert len({look.colour for look in found.values()}) == 3
-    assert {str(look.dash) for key, look in found.items() if key[3] == "b"} != {"-"}
-    assert found[_key("easy", "b")].label == "easy, b (baseline)"
+    looks_of = looks(runs, {_key("easy", "a"), _key("easy", "b")})
+    assert looks_of[_key("easy", "b")].colour == INK
+    assert looks_of[_key("sjf", "b")].colour == looks_of[_key("sjf", "a")].colour != INK
+    assert len({look.colour for look in looks_of.values()}) == 3
+    assert {str(look.dash) for key, look in looks_of.items() if key[3] == "b"} != {"-"}
+    assert looks_of[_key("easy", "b")].label == "easy, b (baseline)"
     assert Look(name="baseline", is_base=True).label == "baseline"
 
 
-def _contrast(one, other):
+def _contrast(colour, background):
     """Return the contrast of two colours, as WCAG 2 has it."""
 
     def light(colour):
@@ -309,7 +311,7 @@ def _contrast(one, other):
         linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
         return float(linear @ [0.2126, 0.7152, 0.0722])
 
-    high, low = sorted((light(one), light(other)), reverse=True)
+    high, low = sorted((light(colour), light(background)), reverse=True)
     return (high + 0.05) / (low + 0.05)
 
 
@@ -361,7 +363,7 @@ def test_labels_with_dollars_are_text():
     data = read(run(jobs(*rows), machine((4,)), "easy"), Look(name="$x^2$ <b>"))
 
     def draw():
-        return draw_distributions([data], lambda of: of.wait, "wait", is_wait=True)
+        return draw_distributions([data], lambda run: run.wait, "wait", is_wait=True)
 
     first, second = (FigureFile.of("a on b", "waits", draw, ["svg"]) for _ in range(2))
     assert first == second
@@ -377,19 +379,19 @@ def _lying(topology, *where):
                     nodes_min=[len(nodes) for nodes in where])  # fmt: skip
     schedule = run(workload, machine(*[(1,)] * num), "fifo").schedule
     job = np.repeat(np.arange(len(where)), [len(nodes) for nodes in where])
-    one = np.ones(len(job), dtype=np.int64)
+    ones = np.ones(len(job), dtype=np.int64)
     return replace(
         schedule,
         system=replace(schedule.system, topology=topology),
-        segments=Segments(job=job, start=0 * one, end=60 * one, node=np.concatenate(where),
-                          count=one, units=one, amount=one[:, None], leaving=0 * one),
+        segments=Segments(job=job, start=0 * ones, end=60 * ones, node=np.concatenate(where),
+                          count=ones, units=ones, amount=ones[:, None], leaving=0 * ones),
     )  # fmt: skip
 
 
 def test_the_chart_of_a_schedule():
     schedule = _lying(Topology(8), [0, 1], [3, 5])
-    found = FigureFile.of(
+    figure = FigureFile.of(
         "w on s", "nodes under x", lambda: draw_waits(schedule, Window(0, 60)), ["svg", "png"]
     )
-    assert found.name == "w-on-s-nodes-under-x"
-    assert found.content["png"].startswith(b"\x89PNG")
+    assert figure.name == "w-on-s-nodes-under-x"
+    assert figure.content["png"].startswith(b"\x89PNG")

@@ -36,10 +36,10 @@ def runs_folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("hostile")
     system = machine((4,), (4,), (4,), (4,), (4,), (4,))
     for dispatcher in ("fifo", "easy"):
-        done = run(_workload(), system, dispatcher)
+        result = run(_workload(), system, dispatcher)
         log = "a log; rm -rf '*' \x1b\udcff.swf"
         arguments = {"workload": log, "source": {"path": log}, "machine": "tiny", "first": 40}
-        save_run(done, folder / dispatcher, arguments=arguments)
+        save_run(result, folder / dispatcher, arguments=arguments)
     return folder
 
 
@@ -72,13 +72,17 @@ def ten_folder(tmp_path_factory):
             rng.lognormal(7.5, 1.6, 1000).clip(1, 80_000), strict=True,
         )
     ]  # fmt: skip
-    names = [f"user{one:03d}" for one in rng.integers(0, 60, 1000)]
-    queues = [("debug", "parallel", "long")[min(int(one // 3600), 2)] for _, _, one, _ in rows]
+    names = [f"user{user:03d}" for user in rng.integers(0, 60, 1000)]
+    queues = [
+        ("debug", "parallel", "long")[min(int(requested // 3600), 2)] for _, _, requested, _ in rows
+    ]
     log = jobs(*rows, user=names, queue=queues, epoch=1_400_000_000)
     folder = tmp_path_factory.mktemp("ten")
     for at, dispatcher in enumerate(TEN):
-        done = run(log, machine(*[(16,)] * 32), dispatcher)
-        save_run(done, folder / f"{at} run", arguments={"workload": "site log", "machine": "tiny"})
+        result = run(log, machine(*[(16,)] * 32), dispatcher)
+        save_run(
+            result, folder / f"{at} run", arguments={"workload": "site log", "machine": "tiny"}
+        )
     return folder
 
 

@@ -41,8 +41,8 @@ def test_the_baseline_and_the_run_of_the_finding_come_first():
 
 def test_a_run_stands_beside_its_own_baseline():
     """Each predictor has one: that of the finding's run leads."""
-    runs = {key(name, of): 1.0 for of in "XY" for name in "ab"}
-    bases = {key("b", of): key("a", of) for of in "XY"}
+    runs = {key(name, log): 1.0 for log in "XY" for name in "ab"}
+    bases = {key("b", log): key("a", log) for log in "XY"}
     results = table(runs, bases)
     assert Case.of(results, "log on four", finding(key("b", "Y"))).ranked(results)[:2] == [
         key("a", "Y"), key("b", "Y"),

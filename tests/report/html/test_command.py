@@ -46,9 +46,9 @@ def test_a_run_is_reported(run, cpsched):
 @pytest.mark.usefixtures("_libraries")
 def test_its_places_are_data_if_asked_for(run, cpsched):
     code, out, _ = cpsched("report", "run", "--json")
-    found = json.loads(out)
-    assert (code, found["schema"], found["runs"]) == (0, "cpsched.report/1", 1)
-    assert found["report"] == "run/report.html"
+    output = json.loads(out)
+    assert (code, output["schema"], output["runs"]) == (0, "cpsched.report/1", 1)
+    assert output["report"] == "run/report.html"
 
 
 def test_a_summary_is_a_page_of_its_own(run, cpsched):

@@ -44,7 +44,7 @@ def window(chromium, page):
     """The report, opened from disk and drawn."""
     chromium.get(page.as_uri())
     ready = "return document.documentElement.dataset.ready"
-    WebDriverWait(chromium, 60).until(lambda one: one.execute_script(ready) == "yes")
+    WebDriverWait(chromium, 60).until(lambda browser: browser.execute_script(ready) == "yes")
     return chromium
 
 
@@ -91,8 +91,8 @@ def test_hovering_a_job_shows_it_and_names_are_text(window):
     )
     at = next(index for index, user in enumerate(users) if "script" in user)
 
-    def shown(one):
-        return "alert(1)" in one.execute_script(_TEXTS)
+    def shown(browser):
+        return "alert(1)" in browser.execute_script(_TEXTS)
 
     assert not shown(window)
     point(window, at)
@@ -116,7 +116,7 @@ def test_a_job_that_is_clicked_is_selected_in_both_charts(window):
     )
     assert window.execute_script(_SELECTED) == [[], []]
     point(window, 12, click=True)
-    WebDriverWait(window, 20).until(lambda one: all(one.execute_script(_SELECTED)))
+    WebDriverWait(window, 20).until(lambda browser: all(browser.execute_script(_SELECTED)))
     above, below = window.execute_script(_SELECTED)
     assert set(above) == set(below) == {job}
 

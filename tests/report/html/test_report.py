@@ -119,9 +119,9 @@ def test_it_is_the_same_again(study, report, tmp_path):
     shutil.copy(study / "study.json", copy)
     second = make_report(copy)
     assert second.page.read_bytes() == report.page.read_bytes()
-    for one, other in zip(report.figures, second.figures, strict=True):
-        assert one.name == other.name
-        assert one.read_bytes() == other.read_bytes()
+    for figure, other in zip(report.figures, second.figures, strict=True):
+        assert figure.name == other.name
+        assert figure.read_bytes() == other.read_bytes()
 
 
 def test_nothing_is_loaded_from_elsewhere(report):
@@ -198,8 +198,8 @@ def test_the_summary_has_question_answer_gain_loss_and_limits(study, tmp_path):
 
 def test_the_study_can_be_carried_out_again(study):
     """What the page prints is a study, and the same one."""
-    about = json.loads((study / "study.json").read_text())
-    again = study_text(about["study"])
+    description = json.loads((study / "study.json").read_text())
+    again = study_text(description["study"])
     file = study.with_name("study.toml")
     # Files are named with their folder, and the study is beside it.
     beside = file.parent.with_name("study.toml")
@@ -256,20 +256,20 @@ def test_a_study_of_generated_workloads_comes_back(text, workloads, tmp_path):
 def test_a_command_line_is_quoted():
     """A file's name is one word, whatever is in it; how the log was read is said too."""
     source = {"path": "/a b;c.swf", "format": "swf", "skip_bad_lines": True}
-    about = {
+    description = {
         "dispatcher": "easy",
         "predictor": "requested",
         "arguments": {"source": source, "machine": "x", "first": 3, "formats": ["accasim"]},
         "settings": {"overrun": "extend", "enforce_time_limits": False, "seed": 0},
     }
-    assert simulate_line(about) == (
+    assert simulate_line(description) == (
         "cpsched simulate '/a b;c.swf' --system x -d easy -p requested --input-format swf"
         " --skip-bad-lines --first 3 --overrun extend --no-enforce-time-limits --export accasim"
     )
-    about["arguments"]["jitter"] = 5
-    assert simulate_line(about) is None
-    about["arguments"] |= {"jitter": 0, "changes": ["scale-load:factor=2"]}
-    assert simulate_line(about) is None
+    description["arguments"]["jitter"] = 5
+    assert simulate_line(description) is None
+    description["arguments"] |= {"jitter": 0, "changes": ["scale-load:factor=2"]}
+    assert simulate_line(description) is None
     assert simulate_line({"arguments": {}}) is None
 
 
@@ -326,9 +326,9 @@ def test_several_logs_have_what_holds_over_all(tmp_path):
 
 def test_a_generated_log_is_called_synthetic(tmp_path):
     """By its source, or by what its file says."""
-    done = run(jobs((0, 1, 10), (5, 1, 10)), machine((2,)), "easy")
-    save_run(done, tmp_path / "recorded", arguments={"source": {"path": "x.swf"}})
-    save_run(done, tmp_path / "made", arguments={"source": {"generator": "esp", "options": {}}})
+    result = run(jobs((0, 1, 10), (5, 1, 10)), machine((2,)), "easy")
+    save_run(result, tmp_path / "recorded", arguments={"source": {"path": "x.swf"}})
+    save_run(result, tmp_path / "made", arguments={"source": {"generator": "esp", "options": {}}})
     names = [
         re.search("<h2>(.*?)</h2>", make_summary(tmp_path / name).read_text())[1]
         for name in ("recorded", "made")

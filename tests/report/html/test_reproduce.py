@@ -19,10 +19,10 @@ def test_a_model_is_named_with_its_hash(tmp_path):
     spec = "gbm-log:trees=3,start=60,window=300"
     write_model(path, train(fitted, starts_of(fitted), spec), fitted, spec)
     save_run(run(fitted, fitted.system, "easy", f"{spec},model={path}"), tmp_path / "r")
-    about = load_run(tmp_path / "r").about
-    note = model_note(about)
+    description = load_run(tmp_path / "r").about
+    note = model_note(description)
     assert note.startswith("# model ")
-    assert about["provenance"]["model_sha256"] in note
+    assert description["provenance"]["model_sha256"] in note
     assert '"250" jobs of "sample"' in note
     save_run(run(fitted, fitted.system, "easy"), tmp_path / "plain")
     assert model_note(load_run(tmp_path / "plain").about) is None
@@ -30,7 +30,7 @@ def test_a_model_is_named_with_its_hash(tmp_path):
 
 def test_a_hostile_model_stays_in_its_comment():
     """A line end in a path or title does not end the comment."""
-    said = {"model": "m\nrm -rf x", "model_sha256": "ab", "trained_on": "t\r\nrm x"}
-    note = model_note({"provenance": said})
+    provenance = {"model": "m\nrm -rf x", "model_sha256": "ab", "trained_on": "t\r\nrm x"}
+    note = model_note({"provenance": provenance})
     assert note.isprintable()
     assert note.startswith("# ")

@@ -20,20 +20,20 @@ def schedule(num_jobs, gap, **columns):
 
 
 def test_a_schedule_within_the_budget_is_shown_from_end_to_end():
-    done = schedule(200, 10)
-    window = shown_window(done, 10_000)
+    simulated = schedule(200, 10)
+    window = shown_window(simulated, 10_000)
     assert window.start == 0
-    assert window.end == done.end.max()
-    assert set(shown_schedule("a", done, window).columns["job"]) == set(map(str, range(200)))
+    assert window.end == simulated.end.max()
+    assert set(shown_schedule("a", simulated, window).columns["job"]) == set(map(str, range(200)))
 
 
 def test_of_a_large_schedule_the_busiest_part_is_shown():
     """The longest of some round lengths that has no more rectangles than wanted, and all of it."""
-    done = schedule(400, DAY // 8)
-    window = shown_window(done, 130)
+    simulated = schedule(400, DAY // 8)
+    window = shown_window(simulated, 130)
     assert window.length == 14 * DAY
-    inside = (done.segments.start < window.end) & (done.segments.end > window.start)
-    shown = shown_schedule("a", done, window)
+    inside = (simulated.segments.start < window.end) & (simulated.segments.end > window.start)
+    shown = shown_schedule("a", simulated, window)
     assert len(shown.columns["job"]) == inside.sum() <= 130
 
 
@@ -44,8 +44,8 @@ def test_a_schedule_without_jobs_has_no_window():
 @pytest.mark.parametrize("epoch", [None, 1_400_000_000])
 def test_times_are_dates_or_hours(epoch):
     """Whichever the log has; hours would be dates of 1970 otherwise."""
-    done = schedule(3, 3600) if epoch is None else schedule(3, 3600, epoch=epoch)
-    shown = shown_schedule("a", done, Window(0, 7200))
+    simulated = schedule(3, 3600) if epoch is None else schedule(3, 3600, epoch=epoch)
+    shown = shown_schedule("a", simulated, Window(0, 7200))
     second = 1.0 if epoch is None else (epoch + 3600) * 1000.0
     assert shown.columns["submitted"].tolist()[1] == second
     assert shown.has_dates == (epoch is not None)
@@ -73,13 +73,13 @@ def test_two_runs_are_visible_of_many():
     shown = shown_schedule("a", schedule(3, 10), Window(0, 1000))
     text = charts([shown, shown, shown])
     item = json.loads(text)
-    found = []
+    traces = []
 
     def walk(node):
         if isinstance(node, dict):
             if node.get("name") == "GlyphRenderer":
                 own = node["attributes"]
-                found.append((own["name"], own.get("visible", True)))
+                traces.append((own["name"], own.get("visible", True)))
             for child in node.values():
                 walk(child)
         elif isinstance(node, list):
@@ -87,6 +87,6 @@ def test_two_runs_are_visible_of_many():
                 walk(child)
 
     walk(item)
-    visible = [name for name, is_visible in found if is_visible]
+    visible = [name for name, is_visible in traces if is_visible]
     assert sorted(visible) == ["0 run0", "0 run0", "1 run1", "1 run1"]
-    assert len(found) == 2 * 3 + 2 * 3
+    assert len(traces) == 2 * 3 + 2 * 3

@@ -92,7 +92,7 @@ def test_higher_tiers_go_first():
     assert starts(workload, system, slurm()) == [0, 15, 10]
 
 
-def test_a_job_in_several_partitions_starts_in_the_first_that_has_room():
+def test_a_job_in_several_partitions_starts_in_the_first_where_it_fits():
     system = parted("a", "b", one={"groups": ("a",)}, two={"groups": ("b",), "priority_tier": 1})
     workload = jobs((0, 1, 10), (1, 1, 5), (2, 1, 5), queue=["one", "one,two", "one,two"])
     result = run(workload, system, slurm())
@@ -306,7 +306,7 @@ def test_an_unknown_node_of_a_reservation_is_named():
     ("units", "nodes"),
     [(8, [1]), (4, [0]), (7, [0]), (9, [2]), (20, [0, 1, 2])],
 )
-def test_a_job_of_one_node_gets_the_one_with_the_least_room_that_is_enough(units, nodes):
+def test_a_job_of_one_node_gets_the_one_with_the_least_free_capacity_that_is_enough(units, nodes):
     """
     Four nodes of 16 cores, 9 of the first and 8 of the second in use.
 
@@ -379,8 +379,10 @@ MaxWall = "00:01:00"
     def named(text):
         workload = jobs((0, 2, 90), qos=["q"], user=["ann"], group=["lab"])
         fitted = fit(workload, machine((4,)))
-        about = why_in_log(fitted, job=str(workload.job_id[0]), time=0, dispatcher=slurm(text))
-        return about.waiting.note
+        explanation = why_in_log(
+            fitted, job=str(workload.job_id[0]), time=0, dispatcher=slurm(text)
+        )
+        return explanation.waiting.note
 
     asks = " in use, and the job asks for"
     for limit, gone in (

@@ -26,7 +26,7 @@ SYSTEM = machine((1,), queues=[Queue(name="short"), Queue(name="long")])
 PREEMPTS = {"PreemptType": "preempt/qos", "PreemptMode": frozenset({"REQUEUE"})}
 
 
-def said(policy=None, **columns):
+def warnings(policy=None, **columns):
     known = {"user": ["ann"] * 2, "group": ["bio"] * 2, "qos": ["normal"] * 2} | columns
     site = policy_file.parse(SITE).with_parameters(policy or {})
     return remarks(site, SYSTEM, jobs((0, 1, 5), (0, 1, 5), **known))
@@ -42,16 +42,16 @@ def said(policy=None, **columns):
     ],
 )
 def test_what_the_files_do_not_have_is_counted_in_one_line(columns, words):
-    assert said() == said(partition=["short", "short,long"]) == []
-    (line,) = said(**columns)
+    assert warnings() == warnings(partition=["short", "short,long"]) == []
+    (line,) = warnings(**columns)
     assert words in line
 
 
 def test_whether_jobs_can_be_preempted_is_said():
-    (line,) = said(PREEMPTS)
+    (line,) = warnings(PREEMPTS)
     assert line.startswith("No job is preempted")
-    assert said(PREEMPTS, restartable=[True, False]) == []
-    assert said(PREEMPTS | {"PreemptMode": frozenset({"CANCEL"})}) == []
+    assert warnings(PREEMPTS, restartable=[True, False]) == []
+    assert warnings(PREEMPTS | {"PreemptMode": frozenset({"CANCEL"})}) == []
     # A partition may have another mode than the cluster.
     tiers = policy_file.parse('[slurm]\nPreemptType = "preempt/partition_prio"')
     own = machine((1,), queues=[Queue(name="low", preempt=Preempt.REQUEUE)])

@@ -49,11 +49,11 @@ USERS = {"user": ["ann", "bob", "bob", "bob", "bob"], "queue": ["q"] * 5}
     ],
 )
 def test_a_job_beyond_the_depth_of_backfill_waits_for_that_depth(dispatcher, named):
-    about = why("E", 100, dispatcher, queue(**USERS))
-    assert about.waiting.reason is WaitReason.NOT_CONSIDERED
-    assert named in about.summary
-    assert about.waiting.ahead.job_id == "B"
-    assert "may not be overtaken" not in text(about)
+    explanation = why("E", 100, dispatcher, queue(**USERS))
+    assert explanation.waiting.reason is WaitReason.NOT_CONSIDERED
+    assert named in explanation.summary
+    assert explanation.waiting.ahead.job_id == "B"
+    assert "may not be overtaken" not in text(explanation)
 
 
 @pytest.mark.parametrize(
@@ -65,33 +65,33 @@ def test_a_job_within_the_depth_starts(dispatcher):
 
 def test_a_job_that_waits_for_the_next_pass_is_told_when_that_is():
     """The pass over jobs that are submitted comes three seconds after the one before."""
-    about = why("B", 1, slurm(), jobs((0, 1, 90), (1, 1, 90), job_id=list("AB")))
-    assert "no pass of Slurm has come since it was submitted" in about.summary
-    assert "at 3 s (batch_sched_delay=3)" in about.summary
+    explanation = why("B", 1, slurm(), jobs((0, 1, 90), (1, 1, 90), job_id=list("AB")))
+    assert "no pass of Slurm has come since it was submitted" in explanation.summary
+    assert "at 3 s (batch_sched_delay=3)" in explanation.summary
     # Main passes stop at B, and backfill is due every thirty seconds.
-    about = why("E", 6, slurm(bf_interval="30"))
-    assert about.waiting.reason is WaitReason.ORDER
-    assert "job B" in about.summary
-    assert "before 30 s" in about.summary
+    explanation = why("E", 6, slurm(bf_interval="30"))
+    assert explanation.waiting.reason is WaitReason.ORDER
+    assert "job B" in explanation.summary
+    assert "before 30 s" in explanation.summary
 
 
 def test_starts_of_a_pass_are_bounded():
     small = jobs(
         (0, 8, 100), *[(1, 1, 500)] * 3, job_id=list("ABCD"),
     )  # fmt: skip
-    about = why("D", 100, slurm(sched_max_job_start="1", bf_interval="-1"), small)
-    assert "at most 1 job (sched_max_job_start=1)" in about.summary
-    about = why("D", 100, slurm(default_queue_depth="1", bf_interval="-1"), small)
-    assert "default_queue_depth=1" in about.summary or about.start == 100
+    explanation = why("D", 100, slurm(sched_max_job_start="1", bf_interval="-1"), small)
+    assert "at most 1 job (sched_max_job_start=1)" in explanation.summary
+    explanation = why("D", 100, slurm(default_queue_depth="1", bf_interval="-1"), small)
+    assert "default_queue_depth=1" in explanation.summary or explanation.start == 100
 
 
 def test_a_job_held_by_a_limit_is_not_said_to_be_in_the_way():
     """B is over a limit, so that the main pass goes on; only C stops it."""
     policy = '[[qos]]\nName = "q"\nMaxWall = "00:30:00"\n'
     workload = queue(qos=[None, "q", None, None, None])
-    about = why("E", 6, slurm(policy), workload)
-    assert about.waiting.ahead.job_id == "C"
-    assert "job C" in about.summary
+    explanation = why("E", 6, slurm(policy), workload)
+    assert explanation.waiting.ahead.job_id == "C"
+    assert "job C" in explanation.summary
     own = why("B", 6, slurm(policy), workload)
     assert own.waiting.reason is WaitReason.NEVER
     assert "it can never start: QOSMaxWallDurationPerJobLimit: MaxWall of QOS q is 30 min" in (
@@ -185,10 +185,10 @@ def test_a_reservation_without_a_place_for_a_job(asked, named):
     )  # fmt: skip
     result = run(workload, machine(*[(1,)] * 4), slurm(RESERVED))
     assert named in result.schedule.never_started[0]
-    about = why_in_log(
+    explanation = why_in_log(
         fit(workload, machine(*[(1,)] * 4)), job="A", time=asked[0] + 5, dispatcher=slurm(RESERVED)
     )
-    assert named in about.summary
+    assert named in explanation.summary
 
 
 def test_a_reservation_that_keeps_a_job_from_its_nodes_is_the_reason():
@@ -198,10 +198,10 @@ def test_a_reservation_that_keeps_a_job_from_its_nodes_is_the_reason():
         reservation=[None, None, "course"],
     )  # fmt: skip
     fitted = fit(workload, machine(*[(1,)] * 4))
-    about = why_in_log(fitted, job="B", time=10, dispatcher=slurm(RESERVED))
-    assert "reservation course has its nodes from 100 s to 200 s" in about.summary
-    about = why_in_log(fitted, job="C", time=10, dispatcher=slurm(RESERVED))
-    assert "its reservation course begins at 100 s" in about.summary
+    explanation = why_in_log(fitted, job="B", time=10, dispatcher=slurm(RESERVED))
+    assert "reservation course has its nodes from 100 s to 200 s" in explanation.summary
+    explanation = why_in_log(fitted, job="C", time=10, dispatcher=slurm(RESERVED))
+    assert "its reservation course begins at 100 s" in explanation.summary
 
 
 def test_an_unfulfilled_dependency_is_a_reason_of_its_own():
@@ -213,7 +213,7 @@ def test_an_unfulfilled_dependency_is_a_reason_of_its_own():
         result = run(workload, machine((4,), (4,)), dispatcher)
         reason = "depends (afternotok) on job A, which did not fail"
         assert result.schedule.never_started == {1: reason}
-        about = why_in_log(
+        explanation = why_in_log(
             fit(workload, machine((4,), (4,))), job="B", time=60, dispatcher=dispatcher
         )
-        assert reason in about.summary
+        assert reason in explanation.summary

@@ -60,8 +60,10 @@ def tree_of(text):
             f'Share = "{shares}"',
         ]
     accounts = Accounts(policy_file.parse("\n".join(toml)))
-    of = {(line["Account"].strip(), line["User"]): line for line in lines}
-    ordered = [of[association.account, association.user] for association in accounts.associations]
+    line_of = {(line["Account"].strip(), line["User"]): line for line in lines}
+    ordered = [
+        line_of[association.account, association.user] for association in accounts.associations
+    ]
     # As of the last computation; raw usage counts jobs that have ended since.
     usage = np.array([float(line["NormUsage"] or 1) for line in ordered])
     return accounts, ordered, usage

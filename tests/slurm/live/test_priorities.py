@@ -47,7 +47,7 @@ NODES = "NodeName=a CPUTot=16 RealMemory=1000 State=IDLE\n"
 PARTITIONS = "PartitionName=p Nodes=a Default=YES\n"
 
 
-class Told(FakeSlurm):
+class FakeSlurmWithPriorities(FakeSlurm):
     """A Slurm that also describes itself."""
 
     sshare = SSHARE
@@ -69,7 +69,7 @@ def policy(tmp_path):
 @pytest.fixture
 def slurm():
     """One node is taken; ada's job came first, but Slurm has bob's before it."""
-    slurm = Told(systems.load("eurora"))
+    slurm = FakeSlurmWithPriorities(systems.load("eurora"))
     usual = {"held": False, "cpus": 16, "mem": 1024, "required": ("node001",), "account": "root"}
     slurm.submit(seconds=3600, user="ada", priority=1, **usual)
     slurm.advance(1)
@@ -169,7 +169,7 @@ def test_accounts_that_cannot_be_read_are_left_out(slurm, monkeypatch, times, wo
     """An association is there twice, as with two clusters: the weights are there all the same."""
     assoc = "Account|User|Share\nroot||1\n chem||1\n" + times * "  chem|ada|3\n"
     tables = {"qos": "Name|Priority\nnormal|7\n", "assoc": assoc}
-    monkeypatch.setattr(Told, "accounts", lambda _: tables)
+    monkeypatch.setattr(FakeSlurmWithPriorities, "accounts", lambda _: tables)
     with up_to_date("slurm", slurm) as (dispatcher, remark):
         made = policy_file.load(dict_of(dispatcher)["policy"])
     assert words in remark

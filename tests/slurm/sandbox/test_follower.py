@@ -235,8 +235,8 @@ def test_dependencies_of_held_jobs(dependency, other, ready):
     """Slurm does not look at them while a job is held."""
     waits = {"number": 9, "dependency": dependency, "name": "x", "user": "u"}
     job = LiveJob(key="9", state="PENDING", submit=0, **waits)
-    there = LiveJob(**{"key": "5", "state": "RUNNING", "submit": 0, **other})
-    jobs = {entry.key: entry for entry in (there, job)}
+    other_job = LiveJob(**{"key": "5", "state": "RUNNING", "submit": 0, **other})
+    jobs = {entry.key: entry for entry in (other_job, job)}
     assert is_ready(job, Snapshot(1000, jobs, frozenset())) == ready
 
 

@@ -153,8 +153,8 @@ def test_the_lag_of_a_controller_is_part_of_each_start(folder):
     checked = checked_run(study(folder), folder, examples=2)
     assert len(list((folder / "out" / "runs").iterdir())) == 1
     files = write_files(checked, folder / "out")
-    about = json.loads(files[0].read_text())
-    assert (checked.lag, about["lag"], len(about["differences"])) == (2, 2, 2)
+    description = json.loads(files[0].read_text())
+    assert (checked.lag, description["lag"], len(description["differences"])) == (2, 2, 2)
     rows = files[1].read_text().splitlines()
     assert rows[0] == "job_id,submit,recorded_wait_s,simulated_wait_s,held_s,error_s"
     assert len(rows) == 401
@@ -260,9 +260,11 @@ def test_errors_are_grouped_by_the_reason_that_slurm_recorded(tmp_path, cpsched)
     assert "Jobs that waited in Slurm for QOSMaxGRESPerUser: poor agreement, mean wait" in out
     assert "(Slurm: QOSMaxGRESPerUser)" in out
     assert "recorded jobs used 0 of 8 cores, 0 of 2 GPUs." in " ".join(out.split())
-    about = json.loads((tmp_path / "out" / "validation.json").read_text())
+    description = json.loads((tmp_path / "out" / "validation.json").read_text())
     jobs_of = {
-        group["group"]: group["jobs"] for group in about["groups"] if group["kind"] == "reason"
+        group["group"]: group["jobs"]
+        for group in description["groups"]
+        if group["kind"] == "reason"
     }
     assert jobs_of == {"QOSMaxGRESPerUser": 10, "none recorded": 10}
     # Runs are repeated on demand only.
