@@ -178,7 +178,8 @@ def test_scenarios_are_compared_with_the_baseline_for_everybody(folder):
     sentences = conclusions(table)
     assert re.match(r"gpus: mean wait -\d+ % \(95 % CI .*\), longest wait ", sentences[0])
     names = [name for name in runs if name not in (BASELINE, "gpus")]
-    assert [line.partition(":")[0] for line in sentences[1:-2]] == names
+    assert [line.partition(":")[0] for line in sentences[1:-3]] == names
+    assert sentences[-3].startswith("These changes are over the jobs of both runs.")
     assert sentences[-1].startswith("Intervals are over the days of the log.")
     assert (folder / "out").is_dir()
 
