@@ -187,7 +187,7 @@ class Topology:
             shown = " + ".join(map(str, counts.tolist()[:6])) + " + ..." * (len(counts) > 6)
             return f"has {shown} nodes {word} by {word}, in segments of {segment}"
         if max_switches and len(counts) > max_switches:
-            return f"touches {len(counts)} {words}, may touch {max_switches} at most"
+            return f"touches {len(counts)} {words}, but may touch at most {max_switches}"
         return ""
 
     def compact(self, sets: NodeSets, segment: IntArray | int = 1) -> BoolArray:

@@ -176,7 +176,7 @@ def test_a_class_that_inherits_a_name_is_called_by_its_own(tmp_path):
     def unknown(decision, view):
         return decision._replace(actions=[Start(9, a.allocation) for a in decision.actions])
 
-    with pytest.raises(DispatchError, match=f"^{HERE}:Answers: fifo: job 9 is started, but is not"):
+    with pytest.raises(DispatchError, match=f"^{HERE}:Answers: fifo: cannot start job 9: it is not"):
         run(TWO, SYSTEM, Answers(unknown))
 
 
