@@ -344,9 +344,7 @@ def test_topology_that_makes_no_sense_is_left_out(tmp_path):
     imported = site(tmp_path, f"{TREE}NodeName=a[1-3]\n")
     assert "topology.conf" not in imported.texts
     (gap,) = imported.gaps
-    assert gap.name.endswith(
-        "topology.conf:1: SwitchName: 's' needs either Nodes or Switches"
-    )
+    assert gap.name.endswith("topology.conf:1: SwitchName: 's' needs either Nodes or Switches")
 
 
 def test_topology_is_kept_where_slurm_only_warns(tmp_path):
