@@ -125,7 +125,7 @@ def test_a_start_that_slurm_refuses_is_said_by_job(private_slurm):
     assert list(refused) == ["999999"]
     with pytest.raises(ConfigError, match="is neither the id of a job"):
         commands.begin(private_slurm, [JobStart("1; release 2", ("node001",))])
-    with pytest.raises(ConfigError, match="is neither the id of a job or a name"):
+    with pytest.raises(ConfigError, match="is neither the id of a job nor the name"):
         commands.begin(private_slurm, [JobStart(good, ("node001\nrelease 2",))])
 
 
