@@ -22,7 +22,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
-from cpsched.former_names import REMOVED, RENAMED_OPTIONS, USED_ELSEWHERE
+from cpsched.former_names import OTHER_NAMES, RENAMED_OPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -165,16 +165,15 @@ def instead_of(name: str, known: Collection[str], introduction: str) -> str:
     return f".{hint}" if hint else f". {introduction}: {len(known)}, none of a similar name."
 
 
-def removed(kind: str, name: str) -> str:
-    """Return that a name was removed, and what to use instead; empty if it was not."""
-    instead = REMOVED.get(kind, {}).get(name)
-    return f"the {kind} '{name}' was removed: {instead}" if instead else ""
+def other_name(kind: str, name: str) -> str:
+    """Return what to write instead of a name that means something here; empty for any other."""
+    return OTHER_NAMES.get(kind, {}).get(name.lower(), "")
 
 
-def check_removed(kind: str, name: str) -> None:
-    """Refuse a name that was removed, and say what to use instead."""
-    if message := removed(kind, name):
-        raise ConfigError(message)
+def check_other_name(kind: str, name: str) -> None:
+    """Refuse a name that means something here, and say what to write instead."""
+    if instead := other_name(kind, name):
+        raise ConfigError(f"unknown {kind} '{name}'. {instead}")
 
 
 def check_renamed(option: str, known: Collection[str]) -> None:
@@ -188,15 +187,10 @@ class UnknownNameError(ConfigError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         self.name = name
-        if message := removed(kind, name):
-            super().__init__(message)
-            return
         names = sorted(known)
-        usual, ours = USED_ELSEWHERE.get(kind, {}).get(name.lower(), ("", ""))
-        if ours in names:
-            super().__init__(f"unknown {kind} '{name}'. {usual} is called {ours}.")
-            return
-        if kind in _LISTED_BY:
+        if instead := other_name(kind, name):
+            there = f". {instead}"
+        elif kind in _LISTED_BY:
             there = f".{did_you_mean(name, names)} All names: {_LISTED_BY[kind]}"
         else:
             there = instead_of(name, names, "Known")

@@ -1,5 +1,5 @@
 """
-Names that are gone or used elsewhere, and what replaces them, for errors that say so in one line.
+Names that are called otherwise here, and what to write instead, for errors of one line.
 
 There are no aliases: such a name is an error.
 """
@@ -12,74 +12,68 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-#: Names that are gone, by what they were, and what to use instead.
-REMOVED: Mapping[str, Mapping[str, str]] = {
+#: Names of former versions, and names that others use, by what they name: what to write instead.
+OTHER_NAMES: Mapping[str, Mapping[str, str]] = {
     "dispatcher": {
-        "urgency": "use easy-wsept",
-        "easy-urgency": "use easy-wsept",
-        "planned-easy": "use easy-plan",
-        "plan": "use lookahead",
-        "cph": "use cp-pool (cph-0 to cph-3 are its presets)",
-        "cp": "use cp-nodes (cp-0 to cp-3 are its presets)",
-        "try": "use speculative",
-        "policy": "use learned",
-        "rollout": "use easy-wsept",
-        "per-machine": "split the log (log convert --split), and simulate each part",
+        "urgency": "Use easy-wsept.",
+        "easy-urgency": "Use easy-wsept.",
+        "planned-easy": "Use easy-plan.",
+        "plan": "Use lookahead.",
+        "cph": "Use cp-pool (cph-0 to cph-3 are its presets).",
+        "cp": "Use cp-nodes (cp-0 to cp-3 are its presets).",
+        "try": "Use speculative.",
+        "policy": "Use learned.",
+        "rollout": "Use easy-wsept.",
+        "per-machine": "Split the log (cpsched log convert --split), and simulate each part.",
+        "fcfs": "FCFS is called fifo.",
+        "backfill": "EASY backfilling is called easy.",
+        "backfilling": "EASY backfilling is called easy.",
+        "easy-backfilling": "EASY backfilling is called easy.",
+        "conservative-backfilling": "Conservative backfilling is called conservative.",
     },
-    "priority": {"urgency": "use wsept"},
+    "priority": {"urgency": "Use wsept.", "fcfs": "FCFS is called fifo."},
     "allocator": {
-        "consolidate": "use pack",
-        "frugal": "use spare-scarce",
-        "least-loss": "use fgd",
+        "consolidate": "Use pack.",
+        "frugal": "Use spare-scarce.",
+        "least-loss": "Use fgd.",
     },
-    "predictor": {"jobs-alike": "use knn"},
-    "kind of outages": {"drawn": "use random"},
-    "set": {"v1": "use v2, the same logs and dispatchers with the new names"},
+    "predictor": {"jobs-alike": "Use knn."},
+    "kind of outages": {"drawn": "Use random."},
+    "set": {"v1": "Use v2, the same logs and dispatchers with the new names."},
     "option": {
-        "priority": "use order",
-        "reserve": "use estimate=predicted, upper or requested",
-        "patience": "use aging",
-        "share": "use width_exponent",
+        "priority": "Use order.",
+        "reserve": "Use estimate=predicted, upper or requested.",
+        "patience": "Use aging.",
+        "share": "Use width_exponent.",
     },
     "key": {
-        "correction": "use estimate_correction",
-        "enforce_limits": "use enforce_time_limits",
-        "format": "use input_format",
-        "seeds": "use repeat",
+        "correction": "Use estimate_correction.",
+        "enforce_limits": "Use enforce_time_limits.",
+        "format": "Use input_format.",
+        "seeds": "Use repeat.",
     },
-    "output format": {"xdmod": "use slurm, which writes as sacct prints"},
+    "output format": {"xdmod": "Use slurm, which writes as sacct prints."},
     "command": {
-        "cpsched import-accasim": "use accasim import",
-        "cpsched machines": "use log convert --split, and compare each log",
-        "cpsched negotiation": "use show negotiation FILE",
-        "cpsched sheet": "use report",
-        "cpsched try": "use compare LOG --out DIR, which infers the system",
-        "cpsched when": "use forecast",
-        "cpsched workload": "use log",
-        "cpsched slurm fidelity": "use validate",
-        "cpsched slurm run": "use slurm sandbox, a private Slurm on this machine",
-        "cpsched slurm demo": "use slurm sandbox",
-        "cpsched slurm when": "use slurm forecast",
-        "cpsched slurm twin": "export sacct from cron, and compare the file",
-        "cpsched slurm serve": "use slurm forecast --openmetrics FILE or --json, from cron",
+        "cpsched import-accasim": "Use cpsched accasim import.",
+        "cpsched machines": "Use cpsched log convert --split, and compare each log.",
+        "cpsched negotiation": "Use cpsched show negotiation FILE.",
+        "cpsched sheet": "Use cpsched report.",
+        "cpsched try": "Use cpsched compare LOG --out DIR, which infers the system.",
+        "cpsched when": "Use cpsched forecast.",
+        "cpsched workload": "Use cpsched log.",
+        "cpsched slurm fidelity": "Use cpsched validate.",
+        "cpsched slurm run": "Use cpsched slurm sandbox, a private Slurm on this machine.",
+        "cpsched slurm demo": "Use cpsched slurm sandbox.",
+        "cpsched slurm when": "Use cpsched slurm forecast.",
+        "cpsched slurm twin": "Export sacct from cron, and run cpsched compare on that log.",
+        "cpsched slurm serve": "Run cpsched slurm forecast --openmetrics FILE from cron.",
         **dict.fromkeys(
             (f"cpsched slurm {name}" for name in ("pause", "resume", "watchdog", "health")),
-            "cpsched acts on a private Slurm alone (slurm sandbox)",
+            "cpsched starts jobs only in a private Slurm: cpsched slurm sandbox.",
         ),
-        "cpsched bench card": "use bench --json and the tables in its folder",
-        "cpsched bench verify": "use verify",
+        "cpsched bench card": "Use cpsched bench --json, and the tables in its folder.",
+        "cpsched bench verify": "Use cpsched verify.",
     },
-}
-#: Names that others use for things that have another name here.
-USED_ELSEWHERE: Mapping[str, Mapping[str, tuple[str, str]]] = {
-    "dispatcher": {
-        "fcfs": ("FCFS", "fifo"),
-        "backfill": ("EASY backfilling", "easy"),
-        "backfilling": ("EASY backfilling", "easy"),
-        "easy-backfilling": ("EASY backfilling", "easy"),
-        "conservative-backfilling": ("conservative backfilling", "conservative"),
-    },
-    "priority": {"fcfs": ("FCFS", "fifo")},
 }
 #: Options that have another name now; of several names those that the command has.
 RENAMED_OPTIONS: Mapping[str, tuple[str, ...]] = {

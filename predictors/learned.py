@@ -114,11 +114,13 @@ class Learned(RuntimePredictor):
         limit: int = LIMIT,
     ) -> None:
         if not 1 <= start <= window:
-            raise ValueError(f"start is {start}, must be from 1 to window, which is {window}")
+            raise ValueError(f"start is {start}, must be from 1 to {window} (the window)")
         if not refit > 0:
             raise ValueError(f"refit is {refit} days, must be more than 0")
         if frozen and model is None:
-            raise ValueError("frozen needs a trained model")
+            raise ValueError(
+                "frozen=yes needs a trained model. Add model=FILE (cpsched train writes one)."
+            )
         self._frozen, self._refit, self._start = frozen, int(refit * _DAY), start
         self._prefix = prefix
         self._seed = 0
@@ -178,14 +180,16 @@ class Learned(RuntimePredictor):
         trained = warm.options.get("prefix", "stem")
         if trained != self._prefix:
             raise ConfigError(
-                f"was trained with prefix={trained}, but is used with prefix={self._prefix}:"
-                f" add prefix={trained}",
+                f"was trained with prefix={trained}, but is used with prefix={self._prefix}."
+                f" Add prefix={trained}.",
                 where=warm.path,
             )
         try:
             self.restore(warm.state)
         except _DAMAGE as error:
-            raise ConfigError(f"does not fit this predictor: {error}", where=warm.path) from error
+            raise ConfigError(
+                f"does not fit this predictor: {error}. Train it again.", where=warm.path
+            ) from error
         model = self._model
         self._begin()
         self._model, self._fitted_with = model, self._window.added

@@ -202,8 +202,10 @@ class Batsim(Dispatcher):
                 case "SET_JOB_METADATA":
                     pass  # A note for a file that is not written here.
                 case kind:
-                    why = _REFUSED.get(kind, "the message is unknown")
-                    raise DispatchError(f"batsim: {quoted(kind)} is not possible ({why})")
+                    why = _REFUSED.get(kind, "this event is unknown")
+                    raise DispatchError(
+                        f"batsim: the scheduler sends {quoted(kind)}, which is not supported: {why}"
+                    )
 
     def _news(self, view: View) -> list[Event]:
         """Return what has happened since the last time, as events of this second."""
@@ -227,7 +229,7 @@ class Batsim(Dispatcher):
         name = event.value("job_id", str)
         for key in _EXECUTORS:
             if event.data.get(key):
-                raise DispatchError(f"batsim: {key} of EXECUTE_JOB is not possible here")
+                raise DispatchError(f"batsim: EXECUTE_JOB with {key} is not supported")
         job = self._jobs.named(event, name, WAITS)
         at = np.flatnonzero(self._waiting == job)
         hosts = hosts_of(event.value("alloc", str), len(self._hosts.node))
@@ -255,7 +257,7 @@ class Batsim(Dispatcher):
         wanted = event.value("timestamp", float)
         if not now + _LATE < wanted < 2**53:
             raise DispatchError(
-                f"batsim: CALL_ME_LATER at {wanted:g}, but the time is already {now}"
+                f"batsim: CALL_ME_LATER asks for second {wanted:g}, must be after second {now}"
             )
         heappush(self._calls, (ceil(wanted - _LATE), event.data.get("call", "")))
 
@@ -263,7 +265,7 @@ class Batsim(Dispatcher):
         """Hear that the scheduler registers no more jobs: it may not register any."""
         kind = event.value("type", str)
         if kind not in ("registration_finished", "continue_registration"):
-            raise DispatchError(f"batsim: NOTIFY of {quoted(kind)} is not possible here")
+            raise DispatchError(f"batsim: NOTIFY of {quoted(kind)} is not supported")
 
     def never_starts(self, view: View) -> Mapping[int, str]:
         """
@@ -332,7 +334,7 @@ class Batsim(Dispatcher):
                 self._answers.update(self._scheduler.request(text))
             if self._answers.hexdigest() != state["answers"]:
                 raise ValueError(
-                    "the scheduler answers otherwise than before. Start the run again."
+                    "the answers of the scheduler have changed since then. Start the run again."
                 )
         except BaseException:
             self._stop()

@@ -111,7 +111,7 @@ def read(
         shown = quoted(text[:80].decode("utf-8", "replace"))
         raise DispatchError(f"batsim: {sender} sends {shown}, which is not JSON") from None
     if not (isinstance(message, dict) and isinstance(message.get("events"), list)):
-        raise DispatchError(f"batsim: {sender} sends JSON without now and events")
+        raise DispatchError(f"batsim: {sender} sends JSON without the keys now and events")
     now = _second(message.get("now"), "now", sender)
     events = [_event(translated(entry), sender) for entry in message["events"]]
     last = since
@@ -119,13 +119,11 @@ def read(
         if event.timestamp < last:
             raise DispatchError(
                 f"batsim: {sender} sends {event.type} of second {event.timestamp:g},"
-                f" but the time is already {last:g}"
+                f" which is before second {last:g}"
             )
         last = event.timestamp
     if now < last:
-        raise DispatchError(
-            f"batsim: {sender} is at second {now:g}, but the time is already {last:g}"
-        )
+        raise DispatchError(f"batsim: {sender} sends now={now:g}, which is before second {last:g}")
     return Message(now, events)
 
 

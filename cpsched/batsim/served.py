@@ -104,7 +104,7 @@ class Served:
             self._begin(event)
             return []
         if self._cluster is None:
-            raise DispatchError(f"batsim: {quoted(event.type)} before SIMULATION_BEGINS")
+            raise DispatchError(f"batsim: {quoted(event.type)} comes before SIMULATION_BEGINS")
         match event.type:
             case "JOB_SUBMITTED":
                 return self._submit(self._cluster, event, second, now)
@@ -112,7 +112,7 @@ class Served:
                 handle = self._handles.get(event.value("job_id", str))
                 if handle is None:
                     raise DispatchError(
-                        f"batsim: {event.data['job_id']!r} ends, but was not submitted"
+                        f"batsim: job {event.data['job_id']!r} ends, but was never submitted"
                     )
                 state = event.data.get("job_state", "COMPLETED_SUCCESSFULLY")
                 killed = state == "COMPLETED_WALLTIME_REACHED"
@@ -125,7 +125,7 @@ class Served:
             case "REQUESTED_CALL":
                 pass  # A wake of the cluster, which knows its seconds.
             case kind if kind not in _IGNORED:
-                raise DispatchError(f"batsim: {quoted(kind)} is not supported")
+                raise DispatchError(f"batsim: the event {quoted(kind)} is not supported")
         return []
 
     def _begin(self, event: Event) -> None:
@@ -136,9 +136,13 @@ class Served:
             host.get("id") for host in event.value(key, list) if isinstance(host, dict)
         ]
         if not numbers or not all(type(number) is int and number >= 0 for number in numbers):
-            raise DispatchError(f"batsim: {key} of SIMULATION_BEGINS has no hosts with an id")
+            raise DispatchError(
+                f"batsim: {key} of SIMULATION_BEGINS must list hosts, each with an id of 0 or more"
+            )
         if event.data.get("allow_compute_sharing") is True:
-            raise DispatchError("batsim: allow_compute_sharing: hosts are not shared")
+            raise DispatchError(
+                "batsim: allow_compute_sharing is on, but jobs cannot share hosts. Turn it off."
+            )
         self._hosts = np.array(sorted(numbers), dtype=np.int64)
         text = (
             f'resources = ["core"]\n[[nodes]]\ngroup = "host"\ncount = {len(numbers)}\ncore = 1\n'
@@ -157,7 +161,9 @@ class Served:
         name, job = event.value("job_id", str), event.value("job", dict)
         asked, walltime = job.get("res"), job.get("walltime", -1)
         if type(asked) is not int or not isinstance(walltime, int | float):
-            raise DispatchError(f"batsim: job {quoted(name)} has no whole number of hosts as res")
+            raise DispatchError(
+                f"batsim: job {quoted(name)}: res must be a whole number, walltime a number"
+            )
         if walltime <= 0:
             if self._default_time is None:
                 raise ConfigError(f"job {quoted(name)} has no walltime. Give --default-time.")

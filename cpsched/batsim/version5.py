@@ -62,15 +62,15 @@ def check_hello(answer: bytes) -> None:
     number = int.from_bytes(answer[:4], "little")
     if len(answer) < 4 or number != _JSON:
         raise DispatchError(
-            f"batsim: the scheduler speaks format {number}, must be {_JSON} (JSON; protocol=5)"
+            f"batsim: the scheduler uses message format {number}, must use {_JSON} (JSON)"
         )
     hello = read(answer[4:].rstrip(b"\0"), "the scheduler", 0.0, _translated)
     if [event.type for event in hello.events] != ["EDCHelloEvent"]:
-        raise DispatchError("batsim: the scheduler does not begin with EDCHelloEvent")
+        raise DispatchError("batsim: the first event of the scheduler must be EDCHelloEvent")
     features = hello.events[0].data.get("requested_simulation_features")
     if isinstance(features, dict) and features.get("dynamic_registration"):
         raise DispatchError(
-            "batsim: EDCHelloEvent asks for dynamic_registration: all jobs come from the log"
+            "batsim: EDCHelloEvent asks for dynamic_registration, but all jobs come from the log"
         )
 
 
@@ -262,7 +262,7 @@ def _ends(data: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:  # noqa: ARG00
 
 def _notified(data: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     raise DispatchError(
-        f"batsim: {data['type']} of hosts {data['resources']} cannot be said in protocol=5"
+        f"batsim: {data['type']} of hosts {data['resources']} has no message in protocol=5"
     )
 
 

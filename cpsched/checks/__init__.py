@@ -448,8 +448,10 @@ def _same(expected: Starts, actual: Starts, what: str) -> None:
         return
     for a, b in zip(expected, actual, strict=False):
         if a != b:
-            raise CheckError(f"decisions {what}: job {a[1]} at {a[0]}, and job {b[1]} at {b[0]}")
-    raise CheckError(f"decisions {what}: {len(expected)} starts, and {len(actual)}")
+            raise CheckError(
+                f"decisions {what}: job {a[1]} starts at {a[0]}, then job {b[1]} at {b[0]}"
+            )
+    raise CheckError(f"decisions {what}: {len(expected)} jobs start, then {len(actual)}")
 
 
 def require(good: bool, message: str) -> None:

@@ -1,4 +1,4 @@
-"""Groups of commands: errors are one line and name what replaces what was removed."""
+"""Groups of commands: errors are one line, and former names are answered with the new ones."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from typer.core import TyperGroup
 
 from cpsched.cli.output import complain
-from cpsched.errors import check_removed, check_renamed
+from cpsched.errors import check_other_name, check_renamed
 
 
 class CommandGroup(TyperGroup):
-    """A group of commands; a removed command or option is an error that names its successor."""
+    """A group of commands; the error of a former name of a command or option has the new one."""
 
     def main(self, *args: Any, **extra: Any) -> Any:
         """Run the command and exit; an invalid command line is one line of error."""
@@ -33,10 +33,10 @@ class CommandGroup(TyperGroup):
         Raises
         ------
         ConfigError
-            If it was removed.
+            If they are the former name of a command.
         """
         for words in (args[:1], args[:2]):
-            check_removed("command", " ".join([ctx.command_path, *words]))
+            check_other_name("command", " ".join([ctx.command_path, *words]))
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:

@@ -71,7 +71,8 @@ def command(
     else:
         if len(study) > 1:
             raise ConfigError(
-                "a study is compared alone. Name one study, or job logs.", where=study[0]
+                "a study file cannot be combined with other files. Name one study, or job logs.",
+                where=study[0],
             )
         wanted, repeat = load_study(study[0]), "repeat = 5 in its file"
         _refuse_any(runs.given() | against)
@@ -101,4 +102,6 @@ def _is_log(study: str) -> bool:
 def _refuse_any(given: Mapping[str, Any]) -> None:
     """Refuse options that apply only to a log: a study sets them in its file."""
     for name in given:
-        raise ConfigError("applies to job logs. Set it in the study file.", key=option_of(name))
+        raise ConfigError(
+            "applies to job logs only. Set it in the study file.", key=option_of(name)
+        )

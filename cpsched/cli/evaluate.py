@@ -152,7 +152,8 @@ def _long_enough(jobs: Workload, min_runtime: int) -> Workload:
     rows = np.flatnonzero(jobs.runtime >= min_runtime)
     if not len(rows):
         raise ConfigError(
-            f"the longest job is shorter than {min_runtime} seconds", key="--min-runtime"
+            f"all jobs are shorter than {min_runtime} seconds. Give a lower --min-runtime.",
+            key="--min-runtime",
         )
     return jobs if len(rows) == len(jobs) else jobs.take(rows)
 

@@ -38,8 +38,8 @@ def show_negotiation(file: Path, transaction: int | None = None, *, as_json: boo
         return
     if transaction not in transactions:
         numbers = transactions or {0: []}
-        there = f"they are {min(numbers)} to {max(numbers)}"
-        raise ConfigError(f"the file has no transaction {transaction}; {there}", where=file)
+        there = f"Its transactions are {min(numbers)} to {max(numbers)}."
+        raise ConfigError(f"the file has no transaction {transaction}. {there}", where=file)
     messages = transactions[transaction]
     if as_json:
         print_json("negotiation", {"messages": messages})

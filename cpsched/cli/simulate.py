@@ -158,7 +158,7 @@ def _observed(
     observers: tuple[RunObserver, ...] = tuple(build("observers", spec) for spec in specs)
     if observers and len(tasks) > 1:
         raise ConfigError(
-            f"observes one run, and these are {len(tasks)}. Give one dispatcher and predictor.",
+            f"observes one run, but there are {len(tasks)}. Give one dispatcher and predictor.",
             key="--observe",
         )
     if observers and saved:
@@ -190,7 +190,7 @@ def _checkpoint(file: Path, interval: float, runs: int) -> Checkpoint:
 
     if runs > 1:
         raise ConfigError(
-            f"saves one run, and these are {runs}. Give one dispatcher and predictor.",
+            f"saves one run, but there are {runs}. Give one dispatcher and predictor.",
             key="--checkpoint",
         )
     if not os.access(file.absolute().parent, os.W_OK):

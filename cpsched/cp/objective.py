@@ -108,7 +108,7 @@ class WeightedWait(Objective):
         if len(expected) and expected.min() < 1:
             raise ConfigError(
                 "a job has no queue, but objective 'expected-wait' needs an expected wait for"
-                " it: set default_expected_wait",
+                " it. Set default_expected_wait.",
                 where=f"system {self._system.name}",
             )
         return expected

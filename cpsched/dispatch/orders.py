@@ -255,8 +255,8 @@ class ExpectedWait(WithDemand):
         if lacking or not (waits or default):
             what = f"queue '{lacking[0]}' has" if lacking else "jobs have"
             raise ConfigError(
-                f"{what} no expected wait, which priority 'expected-wait' needs: set"
-                " expected_wait there or default_expected_wait",
+                f"{what} no expected wait, which priority 'expected-wait' needs. Set"
+                " default_expected_wait, or expected_wait of the queue.",
                 where=f"system {system.name}",
             )
         #: Of the system's expected waits.
@@ -275,7 +275,7 @@ class ExpectedWait(WithDemand):
         if len(expected) and expected.min() < 1:
             raise ConfigError(
                 "a job has no queue, but priority 'expected-wait' needs an expected wait for"
-                " it: set default_expected_wait",
+                " it. Set default_expected_wait.",
                 where=f"system {self.system.name}",
             )
         waited = now - jobs.submit

@@ -52,10 +52,10 @@ if TYPE_CHECKING:
 _LATEST = 2**62
 #: What a dispatcher does to running jobs, in messages.
 _VERBS: Mapping[type, str] = {
-    Resize: "resizes {}",
-    Suspend: "suspends {}",
-    Requeue: "queues {} again",
-    Kill: "kills {}",
+    Resize: "resize",
+    Suspend: "suspend",
+    Requeue: "requeue",
+    Kill: "kill",
 }
 
 
@@ -255,7 +255,7 @@ class Cluster:
         DispatchError
             If the job is not held.
         """
-        self._expect(handle, now, "released", c.HELD)
+        self._expect(handle, now, "release", c.HELD)
         self._core.return_to_queue(handle)
         self._core.await_switches(handle, now)
         self._core.has_news = True
@@ -300,7 +300,7 @@ class Cluster:
         elif self.machine.is_in(handle, c.WAITING):
             self.machine.store.writable[handle, c.ATTEMPTS] += 1
         else:
-            self._refuse(handle, "said to have failed", "waiting or running")
+            self._refuse("report the failure of", handle, "waiting or running")
         self._core.has_news = True
 
     def resize(self, handle: int, allocation: Allocation, now: int) -> None:
@@ -313,7 +313,7 @@ class Cluster:
             If the job is not running, or the allocation violates its request or is not free. Then
             nothing has changed.
         """
-        self._expect(handle, now, "resized")
+        self._expect(handle, now, "resize")
         ran = self.ran(handle, now)
         self.machine.resize(handle, allocation, now)
         self._core.set_ran_before(handle, ran)
@@ -332,14 +332,16 @@ class Cluster:
         ConfigError
             If it is not evolving, or the number is out of its bounds.
         """
-        self._expect(handle, now, "said to ask for units")
+        self._expect(handle, now, "change the number of tasks of")
         columns, name = self.machine.store.writable, self.machine.name(handle)
         if columns[handle, c.JOB_TYPE] != JobType.EVOLVING:
-            raise ConfigError(f"job {name} asks for tasks while it runs, but is not evolving")
+            raise ConfigError(
+                f"job {name} cannot ask for tasks while it runs: its type is not evolving"
+            )
         units_min, units_max = columns[handle, c.UNITS_MIN], columns[handle, c.UNITS_MAX]
         if not units_min <= units <= units_max:
             raise ConfigError(
-                f"job {name} asks for {units} tasks, it may have {units_min} to {units_max}"
+                f"job {name} asks for {units} tasks, but may have {units_min} to {units_max}"
             )
         columns[handle, c.WANTED_UNITS] = units
         self._core.has_news = True
@@ -363,7 +365,7 @@ class Cluster:
         DispatchError
             If the job is not running.
         """
-        self._expect(handle, now, "queued again")
+        self._expect(handle, now, "requeue")
         columns = self.machine.store.writable
         columns[handle, c.RAN] = max(columns[handle, c.RAN], self.ran(handle, now))
         self._core.forget_ran_before(handle)
@@ -388,7 +390,7 @@ class Cluster:
         DispatchError
             If the job is not running.
         """
-        self._expect(handle, now, "said to have ended")
+        self._expect(handle, now, "end")
         runtime = self.ran(handle, now) if self._learns else 0
         self._core.forget_ran_before(handle)
         self._core.leave(handle)
@@ -416,7 +418,7 @@ class Cluster:
         self._tick(now)
         waited = self.machine.is_in(handle, c.WAITING)
         if not waited and not self.machine.is_in(handle, c.HELD):
-            self._refuse(handle, "cancelled", "waiting")
+            self._refuse("cancel", handle, "waiting or held")
         if waited:
             self._core.dequeue(handle, c.ENDED)
         else:
@@ -547,18 +549,19 @@ class Cluster:
         verb = _VERBS.get(type(action))
         if verb is None or not self._may_change:
             raise DispatchError(
-                f"{name} asks for {type(action).__name__} of {job}, which is not possible here"
+                f"{name} decides {type(action).__name__} of {job}, but a dispatcher can only start"
+                " jobs here"
             )
-        doing = f"{name} {verb.format(job)}"
+        failure = f"{name} cannot {verb} {job}"
         if not self.machine.is_in(handle, c.RUNNING):
-            raise DispatchError(f"{doing}, but the job is not running")
+            raise DispatchError(f"{failure}: the job is not running")
         columns = self.machine.store.columns
         if isinstance(action, Requeue | Suspend) and not columns.item(handle, c.RESTARTABLE):
-            raise DispatchError(f"{doing}, but the job is not restartable")
+            raise DispatchError(f"{failure}: the job is not restartable")
         if isinstance(action, Resize) and columns.item(handle, c.JOB_TYPE) < JobType.MALLEABLE:
-            raise DispatchError(f"{doing}, but the job is not malleable")
+            raise DispatchError(f"{failure}: the job is not malleable")
         if columns.item(handle, c.SINCE) == now:
-            raise DispatchError(f"{doing} in the second in which it started or was resized")
+            raise DispatchError(f"{failure}: the job started or was resized in this second")
 
     def _wake_at(self, second: int, now: int, *, acts: bool) -> None:
         name = name_of(self.dispatcher)
@@ -566,17 +569,17 @@ class Cluster:
             second = index(second)
         except TypeError:
             raise DispatchError(
-                f"{name} wants to be woken at {second!r}, must be a whole number of seconds"
+                f"{name} returns again_at={second!r}, must be a whole number of seconds"
             ) from None
         if second == now and acts:
             self._core.has_news = True
             return
         if second <= now:
             raise DispatchError(
-                f"{name} wants to be woken at {second}, which is before now ({now})"
+                f"{name} returns again_at={second}, must be after the current second {now}"
             )
         if second > _LATEST:
-            raise DispatchError(f"{name} wants to be woken at {second}, must be at most {_LATEST}")
+            raise DispatchError(f"{name} returns again_at={second}, must be at most {_LATEST}")
         self._core.add_wake(second)
 
     def node_names(self, allocation: Allocation) -> list[str]:
@@ -645,18 +648,19 @@ class Cluster:
     def _tick(self, now: int) -> None:
         if now < self.now:
             raise ConfigError(
-                f"the time is already {self.now}, but {now} was given", where="Cluster"
+                f"second {now} is before the current second {self.now}. Give ascending seconds.",
+                where="Cluster",
             )
         self._core.now = now
 
-    def _expect(self, handle: int, now: int, what: str, state: int = c.RUNNING) -> None:
+    def _expect(self, handle: int, now: int, action: str, state: int = c.RUNNING) -> None:
         """Go on to a second; raise unless a job is in the state that is needed then."""
         self._tick(now)
         if not self.machine.is_in(handle, state):
-            self._refuse(handle, what, "held" if state == c.HELD else "running")
+            self._refuse(action, handle, "held" if state == c.HELD else "running")
 
-    def _refuse(self, handle: int, what: str, wanted: str) -> NoReturn:
-        raise DispatchError(f"job {self.machine.name(handle)} is {what}, but it is not {wanted}")
+    def _refuse(self, action: str, handle: int, wanted: str) -> NoReturn:
+        raise DispatchError(f"cannot {action} job {self.machine.name(handle)}: it is not {wanted}")
 
     def jobs(self, first: int, end: int | None = None) -> JobTable:
         """Return the table of one job, or of the jobs with handles in ``[first, end)``."""

@@ -300,7 +300,9 @@ class JobEncoder:
         unknown = next((name for name in names if name and name not in queues), None)
         if unknown is not None and not self._any_queue:
             raise ConfigError(
-                f"is {unknown!r}, the system has: {', '.join(queues)}", where=_WHERE, key="queue"
+                f"unknown queue {unknown!r}. Queues of the system: {', '.join(queues)}.",
+                where=_WHERE,
+                key="queue",
             )
         reasons = {
             queue.name: _refusal(request, queue) for queue in self._system.queues_of(request.queue)

@@ -170,7 +170,7 @@ class ClusterState:
             and free. Then nothing has changed.
         """
         if not self.is_in(row, c.WAITING):
-            raise DispatchError(f"job {self.name(row)} is started, but is not waiting")
+            raise DispatchError(f"cannot start job {self.name(row)}: it is not waiting")
         self._check_arrays(row, allocation)
         self._check_fault(row, allocation, self.core.start(row, *allocation, now))
 
@@ -317,28 +317,31 @@ class ClusterState:
             given, columns = int(allocation.units.sum()), store.columns
             units_min, units_max = columns.item(row, c.UNITS_MIN), columns.item(row, c.UNITS_MAX)
             bounds = (
-                f"it has {units_max}"
+                f"must have {units_max}"
                 if units_min == units_max
-                else f"it may have {units_min} to {units_max}"
+                else f"may have {units_min} to {units_max}"
             )
-            return f"{job} is given {given} tasks, {bounds}"
+            return f"{job} is given {given} tasks, but {bounds}"
         if fault == _Fault.BOUNDS:
             low, high = (int(store.columns[row, column]) for column in (c.NODES_MIN, c.NODES_MAX))
-            return f"{job} is given {num_nodes} nodes, it may touch {low} to {high}"
+            return f"{job} is given {num_nodes} nodes, but may have {low} to {high}"
         position -= fault == _Fault.TASKS
         index = int(allocation.node[position]) if position < num_nodes else -1
         if fault == _Fault.NODE:
             return (
-                f"{job} is given node {index}: nodes must be within [0, {self.system.num_nodes}),"
-                " strictly increasing"
+                f"{job} is given node {index}: nodes must be from 0 to {self.system.num_nodes - 1},"
+                " in ascending order, each once"
             )
         node = f"node {self.system.node_names[index]}"
         amount, resource = int(allocation.amount[position, kind]), self.system.resources[kind]
         return {
-            _Fault.TASKS: f"{job} is given {int(allocation.units[position])} tasks on {node}",
+            _Fault.TASKS: (
+                f"{job} is given {int(allocation.units[position])} tasks on {node}, must be 1 or"
+                " more"
+            ),
             _Fault.ELIGIBLE: f"{job} may not use {node}, or the node is down",
-            _Fault.SPLIT: f"{job} needs equally many tasks on each node, and {node} differs",
-            _Fault.GAP: f"{job} needs consecutive nodes, and {node} does not follow the last",
+            _Fault.SPLIT: f"{job} needs equally many tasks on each node, but {node} differs",
+            _Fault.GAP: f"{job} needs consecutive nodes, but {node} does not follow the last",
             _Fault.AMOUNT: (
                 f"{job} is given {amount} {resource} on {node}, which differs from its request"
             ),

@@ -152,7 +152,9 @@ class LiveQueue:
         """Return Slurm's own view of a job."""
         queued = self.snapshot.jobs.get(job)
         if queued is None:
-            raise ConfigError(f"job {brief(job)} is not in the queue", key="JOB")
+            raise ConfigError(
+                f"job {brief(job)} is not in the queue. squeue lists its jobs.", key="JOB"
+            )
         return {"state": queued.state, "reason": queued.reason, "expects": expected}
 
     def handle(self, key: str) -> int:
@@ -167,7 +169,11 @@ class LiveQueue:
         known = self.mirror.known.get(key)
         if known is None or known.stage is Stage.RUNNING:
             queued = self.snapshot.jobs.get(key)
-            what = "is not in the queue" if queued is None else f"is {queued.state}"
+            what = (
+                "is not in the queue. squeue lists its jobs."
+                if queued is None
+                else f"is {queued.state}"
+            )
             if queued is not None and queued.held:
                 what = "is held"
             raise ConfigError(f"job {brief(key)} is not waiting to start: it {what}", key="JOB")

@@ -210,7 +210,9 @@ class JobCollector:
             If it is already there, or its id or its numbers are beyond the limits.
         """
         if job.job_id in self._ids:
-            raise position.error("is in the log already", "job id", job.job_id)
+            raise position.error(
+                "is the id of an earlier job. Give every job its own id.", "job id", job.job_id
+            )
         if len(job.job_id) > MAX_ID:
             raise position.error(f"must have at most {MAX_ID} characters", "job id", job.job_id)
         check_num_rows(len(self._ids) + 1, self._path)

@@ -289,7 +289,7 @@ def _check(
     fail(job & (field[2] < 0), 2, "must be 0 or later for a job that ran")
     fail(job & (field[9] == 0), 9, "must be at least 1, or -1 for unknown")
     too_much = field[10] > MAX_AMOUNT // np.maximum(processors, 1)
-    fail(job & too_much, 10, f"times the processors, this must be at most {MAX_AMOUNT} KB")
+    fail(job & too_much, 10, f"multiplied by the processors, must be at most {MAX_AMOUNT} KB")
 
 
 def _epoch(path: Path, header: tuple[tuple[str, str], ...]) -> int | None:
@@ -440,7 +440,7 @@ class SwfLines:
         width = self._width or len(FIELDS)
 
         def reject(line: int, number: int, _: str) -> None:
-            why = f"{width} fields are expected, here are {number}"
+            why = f"the line has {number} fields, must have {width}"
             self._rejected.add(TraceError(why, file=self._path, line=line))
 
         names = [str(number) for number in range(1, width + 1)]

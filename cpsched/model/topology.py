@@ -86,15 +86,17 @@ class Topology:
         _check_level_sizes(self.level_sizes)
         _check_group_sizes(self.group_sizes, self.num_nodes)
         if self.level_sizes and self.group_sizes:
-            raise ValueError("give the sizes of groups either equal or one by one")
+            raise ValueError(
+                "the sizes of groups are given twice, as equal ones and one by one. Keep one form."
+            )
         if (self.kind is TopologyKind.TORUS) != bool(self.sides):
-            raise ValueError("sides belong to a torus, and a torus needs them")
+            raise ValueError("a torus needs sides, and no other topology has sides")
         if self.sides:
             _check_torus(self.sides, self.num_nodes)
             if self.level_sizes or self.group_sizes:
                 raise ValueError("a torus has sides instead of levels of groups")
         if self.apart and not (self.level_sizes or self.group_sizes):
-            raise ValueError("groups that do not meet need levels of groups")
+            raise ValueError("separate groups need levels of groups. Give the sizes of groups.")
         if self.kind is TopologyKind.DRAGONFLY and self.num_levels != len(_DRAGONFLY_HOPS):
             raise ValueError("a dragonfly has two levels: routers and groups of routers")
 
@@ -135,7 +137,7 @@ class Topology:
             return group
         if level == self.num_levels - 1:
             return np.zeros(self.num_nodes, dtype=np.int64)
-        raise ValueError(f"level {level} of {self.num_levels}")
+        raise ValueError(f"level is {level}, must be from 0 to {self.num_levels - 1}")
 
     def common_level(self, a: IntArray, b: IntArray) -> IntArray:
         """
@@ -187,7 +189,7 @@ class Topology:
             shown = " + ".join(map(str, counts.tolist()[:6])) + " + ..." * (len(counts) > 6)
             return f"has {shown} nodes {word} by {word}, in segments of {segment}"
         if max_switches and len(counts) > max_switches:
-            return f"touches {len(counts)} {words}, may touch {max_switches} at most"
+            return f"touches {len(counts)} {words}, but may touch at most {max_switches}"
         return ""
 
     def compact(self, sets: NodeSets, segment: IntArray | int = 1) -> BoolArray:

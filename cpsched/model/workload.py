@@ -591,7 +591,7 @@ class Workload:
                 raise ValueError(f"{column} has {len(value)} rows, submit has {self.num_jobs}")
         for column in AMOUNTS:
             if getattr(self, column).shape != (self.num_jobs, len(self.resources)):
-                raise ValueError(f"{column} must have one column for each resource kind")
+                raise ValueError(f"{column} must have one column for each resource type")
         for column, bad, right in _RULES:
             rows = np.flatnonzero(bad(self))
             self.let_go()

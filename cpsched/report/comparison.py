@@ -372,8 +372,8 @@ def _specifications(given: str | Sequence[str], what: str) -> list[str]:
     for spec in specifications:
         if not isinstance(spec, str):
             raise TypeError(
-                f"the {what} {getattr(spec, 'name', spec)!r} is an object, must be a specification"
-                " such as 'easy:backfill=sjf': simulate() takes objects, compare_runs() its runs"
+                f"the {what} {getattr(spec, 'name', spec)!r} is an object, must be text such as"
+                " 'easy:backfill=sjf'. For objects, use simulate() and compare_runs()."
             )
     return specifications
 

@@ -287,6 +287,7 @@ def _compared_with(baseline: str | Baseline | None, study: Results) -> Results:
         dispatcher = as_label(display_name("dispatchers", dispatcher))
     if dispatcher not in names:
         raise ConfigError(
-            f"no run is of '{dispatcher}'. There are: {', '.join(names)}", key="baseline"
+            f"unknown dispatcher '{dispatcher}'. Dispatchers of the runs: {', '.join(names)}",
+            key="baseline",
         )
     return replace(study, baseline=replace(study.baseline, dispatcher=dispatcher))

@@ -52,7 +52,8 @@ def use(run: Run, resource: str = "core") -> Figure:
     data = _data(run)
     if resource not in data.use:
         raise ConfigError(
-            f"no job used '{resource}'. Used were {', '.join(data.use) or 'none'}", key="resource"
+            f"no job used '{resource}'. Resources in use: {', '.join(data.use) or 'none'}",
+            key="resource",
         )
     label = f"{resource} utilization"
     return _drawn(lambda: draw_over_time([data], lambda of: of.use[resource], label, is_share=True))

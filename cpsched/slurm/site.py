@@ -269,8 +269,8 @@ def _scaled(drawn: FloatArray, cores: IntArray, limit: IntArray, work: float) ->
         low, high = (factor, high) if done < work else (low, factor)
     if abs(done - work) > _TOLERANCE * work:
         raise ConfigError(
-            f"{len(drawn)} jobs of a kind cannot have {work / 3600:,.0f} core-hours. The nearest is"
-            f" {done / 3600:,.0f}. Change jobs, days or load.",
+            f"this load needs {work / 3600:,.0f} core-hours of {len(drawn)} similar jobs, which can"
+            f" have {done / 3600:,.0f}. Change jobs, days or load.",
             key="load",
         )
     return runtime

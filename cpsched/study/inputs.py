@@ -85,7 +85,10 @@ class LogFile:
     def load(self) -> Workload:
         """Return the jobs."""
         if file_digest(self.path) != self.digest:
-            raise ConfigError("has changed since the campaign began", where=self.path)
+            raise ConfigError(
+                "the file has changed since the study began. Start it again in a new folder.",
+                where=self.path,
+            )
         return logs.read(self.path, format=self.format, skip_bad_lines=self.skip_bad_lines)
 
 

@@ -47,7 +47,7 @@ _T = TypeVar("_T")
 #: What ``run.json`` says that follows from the rest of a run.
 _DERIVED = ("settings", "allocator", "workload", "system", "counts", "not_a_forecast")
 #: The remedy for any damage.
-_REMEDY = "simulate again with --force"
+_REMEDY = "Simulate again with --force."
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -111,14 +111,14 @@ def load_run(
     about = _read(folder / MARK, _json)
     if about.get("format") != FORMAT:
         raise RunError(
-            f"{folder / MARK}: format is {about.get('format')!r}, this cpsched reads {FORMAT};"
+            f"{folder / MARK}: format is {about.get('format')!r}, this cpsched reads {FORMAT}."
             f" {_REMEDY}"
         )
     fields = _fields_of(about, folder / MARK)
     for name, what in faults(folder):
         if name in changed and (folder / name).is_file():
             continue
-        raise RunError(f"{folder / name} {what}; {_REMEDY}")
+        raise RunError(f"{folder / name} {what}. {_REMEDY}")
     if workload is None or workload.digest() != about.get("workload", {}).get("digest"):
         workload = _read(folder / "workload.parquet", lambda path: logs.read(path, format="table"))
     system = _read(folder / "system.json", lambda path: System.from_dict(_json(path)))
@@ -128,7 +128,7 @@ def load_run(
     if jobs.num_rows != len(workload):
         raise RunError(
             f"{folder}: jobs.parquet has {jobs.num_rows} rows, workload.parquet has"
-            f" {len(workload)}; {_REMEDY}"
+            f" {len(workload)}. {_REMEDY}"
         )
     try:
         outcome, reasons = jobs.members("outcome", JobOutcome), jobs.reasons()
@@ -152,7 +152,7 @@ def load_run(
     except UNREADABLE as error:
         reason = f"no {error.args[0]}" if isinstance(error, KeyError) else _first_line(error)
         raise RunError(
-            f"{folder}: jobs.parquet or allocations.parquet is damaged: {reason}; {_REMEDY}"
+            f"{folder}: jobs.parquet or allocations.parquet is damaged: {reason}. {_REMEDY}"
         ) from error
     return SavedRun(
         folder=folder,
@@ -179,12 +179,12 @@ def _fields_of(about: Mapping[str, Any], path: Path) -> dict[str, Any]:
         }
     except (LookupError, TypeError, ValueError) as error:
         reason = _reason(path, error)
-        raise RunError(f"{path} is damaged: {reason}; {_REMEDY}") from error
+        raise RunError(f"{path} is damaged: {reason}. {_REMEDY}") from error
 
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{brief(repr(value))} is no text")
+        raise TypeError(f"{brief(repr(value))} is not text")
     return value
 
 
@@ -202,11 +202,11 @@ def _outages(folder: Path) -> Outages:
 def _read(path: Path, reader: Callable[[Path], _T]) -> _T:
     """Read one file; any problem becomes a one-line error."""
     if not path.is_file():
-        raise RunError(f"{path} is missing: the run is incomplete; {_REMEDY}")
+        raise RunError(f"{path} is missing: the run is incomplete. {_REMEDY}")
     try:
         return reader(path)
     except (*UNREADABLE, CpschedError) as error:
-        raise RunError(f"{path} is damaged: {_reason(path, error)}; {_REMEDY}") from error
+        raise RunError(f"{path} is damaged: {_reason(path, error)}. {_REMEDY}") from error
 
 
 def _reason(path: Path, error: Exception) -> str:

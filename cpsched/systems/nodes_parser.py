@@ -67,7 +67,10 @@ class NodesEntry(Model):
             raise ConfigError('give either count = 32 or ids = "1-32"')
         size = self.size
         if self.hosts is not None and len(self.hosts) != size:
-            raise ConfigError(f"are {len(self.hosts)}, of {size} nodes", key="names")
+            raise ConfigError(
+                f"{len(self.hosts)} names are given for {size} nodes. Give one for each node.",
+                key="names",
+            )
         if self.names is not None and self.hosts is None:
             _ = self._pattern
         if not self.amounts.get("core"):
@@ -183,7 +186,7 @@ def system_nodes(
         total = sum(entry.size * entry.amounts.get(name, 0) for entry in entries)
         if total > MAX_AMOUNT:
             raise ConfigError(
-                f"{total} of it in all is beyond {MAX_AMOUNT}", key=f"nodes[{len(entries)}].{name}"
+                f"{total} in all are more than {MAX_AMOUNT}", key=f"nodes[{len(entries)}].{name}"
             )
     owner = _owners(entries)
     names = _names(entries, owner)
@@ -202,7 +205,10 @@ def _owners(entries: Sequence[NodesEntry]) -> IntArray:
     """Return which entry each position belongs to, shape ``(N,)``."""
     total = sum(entry.size for entry in entries)
     if total > MAX_NODES:
-        raise ConfigError(f"{total} nodes are more than {MAX_NODES}", key=f"nodes[{len(entries)}]")
+        raise ConfigError(
+            f"{total} nodes are more than the {MAX_NODES} that a system may have",
+            key=f"nodes[{len(entries)}]",
+        )
     owner = np.full(total, -1, dtype=np.int64)
     for index, entry in enumerate(entries):
         for position in entry.positions:
@@ -231,7 +237,7 @@ def _names(entries: Sequence[NodesEntry], owner: IntArray) -> tuple[str, ...]:
         name = entry.name_of(used[index] if counts_in_entry else position, len(owner))
         if name in names:
             raise ConfigError(
-                f"node {position} would be called {name!r} as node {names[name]} is",
+                f"nodes {names[name]} and {position} would both be called {name!r}. Rename one.",
                 key=f"nodes[{index + 1}].names",
             )
         names[name] = position

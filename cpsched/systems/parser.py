@@ -131,10 +131,10 @@ class TopologyTable(Model):
         kinds = [name for name, _ in self if name in self.model_fields_set - {"group_size"}]
         if len(kinds) > 1:
             raise ConfigError(
-                f"describes another topology than {kinds[0]}. Give one of them.", key=kinds[1]
+                f"{kinds[0]} describes a topology, too. Keep one of the keys.", key=kinds[1]
             )
         if self.group_size is not None and self.router_size is None:
-            raise ConfigError("needs router_size", key="group_size")
+            raise ConfigError("needs router_size. Add it.", key="group_size")
         if self.router_size is not None and self.group_size is None:
             raise ConfigError("is missing. It must be a whole number above 0.", key="group_size")
         return self
@@ -260,7 +260,8 @@ class SystemFile(Model):
         for kind, total in zip(self.resources, nodes.capacity.sum(axis=0), strict=True):
             if not total:
                 raise ConfigError(
-                    f"{kind!r} is listed, and every node has 0 of it", key="resources"
+                    f"{kind!r} is listed, but every node has 0 of it. Remove it, or add it.",
+                    key="resources",
                 )
         queues = self._queues(dict.fromkeys(nodes.groups))
         order, topology = self.topology.laid_out(nodes.names, folder)
@@ -290,7 +291,7 @@ class SystemFile(Model):
             if entry.name in queues:
                 raise ConfigError(f"the queue {entry.name!r} is given twice", key=f"{key}.name")
             if entry.default and any(other.default for other in queues.values()):
-                raise ConfigError("is true for two queues", key=f"{key}.default")
+                raise ConfigError("is true for two queues. Keep it for one.", key=f"{key}.default")
             for group in entry.groups:
                 _check_known(f"{key}.groups", "node group", group, groups)
             queues[entry.name] = Queue(**dict(entry))

@@ -51,7 +51,9 @@ def read_arrays(
                 size = sum(entry.file_size for entry in archive.infolist())
             max_bytes = path.stat().st_size if limit is None else limit
             if size > max_bytes:
-                raise ValueError(f"it holds {size:,} bytes, more than the {max_bytes:,} expected")
+                raise ValueError(
+                    f"the archive holds {size:,} bytes, and at most {max_bytes:,} are expected"
+                )
             opened.seek(0)
             # np.load leaves a file open if it cannot read it.
             with np.load(opened, allow_pickle=False) as file:

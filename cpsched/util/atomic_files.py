@@ -43,7 +43,7 @@ def check_new_file(
     if suffixes and not path.name.endswith(suffixes):
         raise ConfigError(f"must end in {', '.join(suffixes)}", where=path, key=key)
     if not path.absolute().parent.is_dir():
-        raise ConfigError("its folder does not exist", where=path, key=key)
+        raise ConfigError("the folder does not exist. Make it first.", where=path, key=key)
     if path.exists() and not path.is_file():
         raise ConfigError("is not a regular file. Choose another name", where=path, key=key)
     if path.exists() and not overwrite:

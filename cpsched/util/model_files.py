@@ -66,14 +66,13 @@ def checked(group: str, text: str, folder: Path = Path()) -> str:
     if group == "predictors":
         given["truth"] = lambda handle: handle
         text = with_model(text, folder)
-    spec = expand(group, text)
-    files = {key: (folder / path).absolute() for key, path in files_of(group, spec).items()}
-    checked_spec = spec.with_options({key: str(path) for key, path in files.items()})
-    build(group, checked_spec, **given)
+    files = {key: (folder / path).absolute() for key, path in files_of(group, text).items()}
+    spec = Spec.parse(text).with_options({key: str(path) for key, path in files.items()})
+    build(group, spec, **given)
     for path in files.values():
         if not path.is_file():
             raise ConfigError("is not a file", where=path)
-    return str(checked_spec)
+    return str(expand(group, spec))
 
 
 def _refuse_options(text: str, folder: Path) -> None:

@@ -26,7 +26,7 @@ from pydantic import (
     model_validator,
 )
 
-from cpsched.errors import ConfigError, CpschedError, instead_of, removed
+from cpsched.errors import ConfigError, CpschedError, instead_of, other_name
 from cpsched.util.documents import key_lines, read_toml
 from cpsched.util.types import MAX_AMOUNT, MAX_TIME
 from cpsched.util.words import escaped
@@ -67,9 +67,8 @@ class Model(BaseModel):
         keys = cls.known_keys(info)
         for key in table if cls.model_config["extra"] != "ignore" else ():
             if key not in keys:
-                if message := removed("key", key):
-                    raise ConfigError(message, key=key)
-                there = instead_of(key, sorted(keys), "Keys here")
+                instead = other_name("key", key)
+                there = f". {instead}" if instead else instead_of(key, sorted(keys), "Keys here")
                 raise ConfigError(f"unknown key{there}", key=escaped(key))
         for name, item in cls.model_fields.items():
             if item.is_required() and (key := item.alias or name) not in table:

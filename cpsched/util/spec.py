@@ -27,13 +27,13 @@ from cpsched.errors import (
     DispatchError,
     UnknownNameError,
     instead_of,
-    removed,
+    other_name,
 )
 from cpsched.util import registry
 from cpsched.util.own_code import described, fault_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 _TRUE = {"true", "yes", "on", "1"}
 _FALSE = {"false", "no", "off", "0"}
@@ -183,7 +183,7 @@ def expand(group: str, spec: Spec | str) -> Spec:
     Raises
     ------
     ConfigError
-        If it is not a specification, or gives an option that its preset settles.
+        If it is not a specification, or gives an option that its preset settles or does not take.
     """
     spec = Spec.parse(spec) if isinstance(spec, str) else spec
     entry = registry.entry(group, spec.name)
@@ -197,6 +197,10 @@ def expand(group: str, spec: Spec | str) -> Spec:
                 f"the preset {spec.name} fixes '{key}'. Write {preset} instead.", where=spec
             )
     outer_of = {key: outer for outer, _, keys in passed_on(group, spec.name) for key in keys}
+    known = {*_signature(registry.load(group, entry.of)).parameters, *outer_of}
+    for key in spec.values:
+        if key not in known:
+            raise _unknown_option(spec, key, {*options_of(group, spec.name), *outer_of})
     given = {
         f"{outer_of[key]}.{key}" if key in outer_of else key: value for key, value in spec.options
     }
@@ -258,11 +262,20 @@ def build(group: str, spec: Spec | str, **given: Any) -> Any:
     ConfigError
         If an option is unknown, or its value has another type or is refused by the constructor.
     """
-    spec = expand(group, spec)
+    typed = Spec.parse(spec) if isinstance(spec, str) else spec
+    spec = expand(group, typed)
     maker = _maker(group, spec.name)
     if lacks := getattr(maker, "__abstractmethods__", None):
-        raise ConfigError(f"its class has no method {min(lacks)}. Add it.", where=spec)
-    return construct(maker, spec, **given)
+        raise ConfigError(f"the class has no method {min(lacks)}. Add it.", where=spec)
+    try:
+        return construct(maker, spec, **given)
+    except ConfigError as error:
+        if typed == spec or error.where not in (str(spec), *spec.values.values()):
+            raise
+        # The user knows the preset, and not what it stands for.
+        raise ConfigError(
+            error.reason, where=typed, key=error.key, value=error.value
+        ) from error.__cause__
 
 
 def construct(maker: Callable[..., Any], spec: Spec, **given: Any) -> Any:
@@ -287,7 +300,10 @@ def construct(maker: Callable[..., Any], spec: Spec, **given: Any) -> Any:
     try:
         signature.bind(**known, **options)
     except TypeError as error:
-        raise ConfigError(str(error), where=spec) from error
+        # Options that are not parameters are refused above: an argument is missing.
+        name = str(error).rpartition(" ")[2].strip("'")
+        message = f"the option '{name}' is missing. Add {name}=VALUE."
+        raise ConfigError(message, where=spec) from error
     try:
         # A TypeError from here on is a defect of what is made, and stays one.
         return maker(**known, **options)
@@ -342,7 +358,7 @@ def _maker(group: str, name: str) -> Any:
         raise ConfigError(f"the class is not a {kind}. Derive it from {base}.", where=spec)
     for method in _METHODS.get(group, ()):
         if not callable(getattr(maker, method, None)):
-            raise ConfigError(f"its class has no method {method}. Add it.", where=spec)
+            raise ConfigError(f"the class has no method {method}. Add it.", where=spec)
     return maker
 
 
@@ -420,7 +436,7 @@ def resolved(group: str, spec: Spec) -> dict[str, Any]:
     return options_of(group, spec.name) | given
 
 
-def files_of(group: str, spec: Spec) -> dict[str, Path]:
+def files_of(group: str, spec: Spec | str) -> dict[str, Path]:
     """Return the files that options of a specification name, by option."""
     spec = expand(group, spec)
     parameters = _signature(_maker(group, spec.name)).parameters
@@ -440,9 +456,8 @@ def canonical(group: str, text: str) -> str:
     UnknownNameError, ConfigError
         As :func:`build`.
     """
-    spec = expand(group, text)
-    build(group, spec)
-    return str(spec)
+    build(group, text)
+    return str(expand(group, text))
 
 
 def options_of(group: str, name: str) -> dict[str, Any]:
@@ -477,10 +492,7 @@ def _convert(
     """Turn an option's text into the type its parameter is annotated with."""
     accepted = sorted(name for name in parameters if name not in hidden)
     if key not in accepted:
-        if message := removed("option", key):
-            raise ConfigError(message, where=spec)
-        there = instead_of(key, accepted, "Options")
-        raise ConfigError(f"{spec.name} has no option '{key}'{there}", where=spec)
+        raise _unknown_option(spec, key, accepted)
     wanted = _wanted(parameters[key])
     if text.lower() in ("none", "all") and "None" in wanted:
         return None
@@ -492,6 +504,12 @@ def _convert(
     if isinstance(value, float) and not isfinite(value):
         raise ConfigError(f"'{text}' is not a finite number", where=spec, key=key)
     return value
+
+
+def _unknown_option(spec: Spec, key: str, accepted: Collection[str]) -> ConfigError:
+    instead = other_name("option", key)
+    there = f". {instead}" if instead else instead_of(key, sorted(accepted), "Options")
+    return ConfigError(f"{spec.name} has no option '{key}'{there}", where=spec)
 
 
 def _boolean(text: str) -> bool:

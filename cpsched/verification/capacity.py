@@ -120,8 +120,8 @@ def _report(checked: Checked, exceeded: list[tuple[int, int, int, int, int]]) ->
     def say(at: int) -> str:
         _, node, kind, segment, taken = exceeded[at]
         return (
-            f"takes node {system.node_names[node]} to {taken} {system.resources[kind]} at"
-            f" {segments.start[segment]}, more than its {system.capacity[node, kind]}"
+            f"starts at {segments.start[segment]} on node {system.node_names[node]}, where jobs"
+            f" then use {taken} {system.resources[kind]} of {system.capacity[node, kind]}"
         )
 
     rows = segments.job[np.array([segment for *_, segment, _ in exceeded], dtype=np.int64)]

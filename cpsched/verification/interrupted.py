@@ -28,7 +28,7 @@ def check_outages(checked: Checked) -> None:
         checked.add(
             Rule.OUTAGE,
             on & (segments.start < end) & (last > start),
-            lambda _: f"is on node {name}, which is down in [{start}, {end})",
+            lambda _: f"is on node {name}, which is down from {start} to {end}",
             segments.job,
         )
         before = (known <= segments.start) & (segments.start < start) & (start < limit)
@@ -64,8 +64,8 @@ def check_restarts(checked: Checked) -> None:
 
     def say(position: int) -> str:
         return (
-            f"is cut short in [{start[position]}, {end[position]}). It may start from"
-            f" {before[position]} on, must run for a second and have left when it starts again"
+            f"runs from {start[position]} to {end[position]} before it is cut short. It must start"
+            f" at {before[position]} or later, run for 1 s or more, and end before its next start"
         )
 
     broken = (start < before) | (end <= start) | (end > next_start)
@@ -78,7 +78,7 @@ def check_restarts(checked: Checked) -> None:
             Rule.RUNTIME,
             ran >= restarts.due[early],
             lambda position: (
-                f"is cut short after {ran[position]} s, but would have ended after"
+                f"is cut short after {ran[position]} s, but its work was done after"
                 f" {restarts.due[early][position]} s"
             ),
             phases.job[early],

@@ -26,7 +26,11 @@ def check_outcome(checked: Checked) -> None:
     schedule, complete = checked.schedule, checked.complete
     outcome = schedule.outcome
     known = np.isin(outcome, list(JobOutcome))
-    checked.add(Rule.OUTCOME, ~known, lambda row: f"has outcome {outcome[row]}, which is unknown")
+    checked.add(
+        Rule.OUTCOME,
+        ~known,
+        lambda row: f"has the outcome {outcome[row]}, and outcomes are 0 to {max(JobOutcome)}",
+    )
     started, finished = schedule.start != MISSING, schedule.end != MISSING
     ran, cancelled = ended(schedule), _left_the_queue(schedule)
     unfinished = outcome == JobOutcome.NOT_ENDED
@@ -42,7 +46,9 @@ def check_outcome(checked: Checked) -> None:
 
     checked.add(Rule.OUTCOME, known & (wrong_start | wrong_end), say)
     if complete:
-        checked.add(Rule.OUTCOME, unfinished & ~finished, lambda _: "has not ended")
+        checked.add(
+            Rule.OUTCOME, unfinished & ~finished, lambda _: "has not ended, although the run has"
+        )
 
 
 def check_rejected(checked: Checked) -> None:
@@ -63,15 +69,18 @@ def _check_reasons(
             explained[row] = bool(reason)
         else:
             checked.add_once(
-                Rule.REJECTED, f"row {row} is given a reason, rows are within [0, {num_jobs})"
+                Rule.REJECTED,
+                f"a reason is given for row {row}, and the rows of jobs are 0 to {num_jobs - 1}",
             )
     has_it = schedule.outcome == outcome
     name = outcome.name.lower().replace("_", " ")
-    checked.add(Rule.REJECTED, has_it & ~explained, lambda _: f"is {name} without a reason")
+    checked.add(
+        Rule.REJECTED, has_it & ~explained, lambda _: f"is {name}, and no reason is recorded"
+    )
     checked.add(
         Rule.REJECTED,
         explained & ~has_it,
-        lambda row: f"has a reason to {what}, but is not: {reasons[row]}",
+        lambda row: f"has a recorded reason to {what} ({reasons[row]}), but has another outcome",
     )
 
 
@@ -90,18 +99,18 @@ def check_not_early(checked: Checked) -> None:
     checked.add(
         Rule.SUBMIT,
         started & (start < submit),
-        lambda row: f"starts at {start[row]}, was submitted at {submit[row]}",
+        lambda row: f"starts at {start[row]}, before it is submitted at {submit[row]}",
     )
     cancelled = _left_the_queue(schedule) & (end != MISSING)
     checked.add(
         Rule.SUBMIT,
         cancelled & (end < submit),
-        lambda row: f"is cancelled at {end[row]}, was submitted at {submit[row]}",
+        lambda row: f"leaves the queue at {end[row]}, before it is submitted at {submit[row]}",
     )
     checked.add(
         Rule.BEGIN,
         started & (begin != MISSING) & (start < begin),
-        lambda row: f"starts at {start[row]}, must not begin before {begin[row]}",
+        lambda row: f"starts at {start[row]}, before its begin time {begin[row]}",
     )
 
 
@@ -114,7 +123,7 @@ def check_cancel(checked: Checked) -> None:
 
     def say(row: int) -> str:
         what = "has not ended" if end[row] == MISSING else f"ends at {end[row]}"
-        return f"{what}, is to be cancelled at {cancel[row]}"
+        return f"{what}, but is cancelled at {cancel[row]} in the log"
 
     checked.add(Rule.CANCEL, due & late, say)
 
@@ -132,7 +141,8 @@ def check_dependency(checked: Checked) -> None:
         other = workload.job_id[needed[position]]
         when = f"ends at {end[position]}" if end[position] != MISSING else "never ends"
         kind = DependencyType(workload.dependency_type[rows[position]]).name.lower()
-        return f"starts at {start[rows[position]]}, depends ({kind}) on job {other}, which {when}"
+        begins = f"starts at {start[rows[position]]}"
+        return f"{begins} before its dependency is met: {kind} {other}, which {when}"
 
     early = (met == MISSING) | (start[rows] < met)
     checked.add(Rule.DEPENDENCY, counts & early, say, rows)
@@ -161,12 +171,16 @@ def check_runtime(checked: Checked) -> None:
 
     def say(row: int) -> str:
         seconds = so_far[row] if running[row] else ran[row]
-        limit = f" and asks for {requested[row]} s" if kills and requested[row] != MISSING else ""
+        limit = (
+            f", its requested time {requested[row]} s"
+            if kills and requested[row] != MISSING
+            else ""
+        )
         extra = restarts.extra[row]
         if restarts.sized[row]:
-            return f"runs for {seconds} s. On its tasks, its work takes {right[row]} s{limit}"
-        again = f" of work and {extra} s to start again" if extra else ""
-        return f"runs for {seconds} s. The log says {runtime[row]} s{again}{limit}"
+            return f"runs for {seconds} s. On its tasks its work takes {right[row]} s{limit}"
+        again = f" plus {extra} s to start again" if extra else ""
+        return f"runs for {seconds} s. Its runtime in the log is {runtime[row]} s{again}{limit}"
 
     if recorded:
         killed = schedule.outcome == JobOutcome.KILLED
@@ -187,7 +201,9 @@ def check_timeout(checked: Checked) -> None:
     requested, runtime = schedule.workload.requested_time, restarts.left
     timed_out = outcome == JobOutcome.TIMEOUT
     if schedule.overrun == "extend":
-        checked.add(Rule.TIMEOUT, timed_out, lambda _: "timed out, but overrun is extend")
+        checked.add(
+            Rule.TIMEOUT, timed_out, lambda _: "timed out, although overrun=extend lets jobs run on"
+        )
     if schedule.overrun != "kill":
         return
     if recorded:
@@ -198,7 +214,8 @@ def check_timeout(checked: Checked) -> None:
 
     def say(row: int) -> str:
         name = JobOutcome(outcome[row]).name.lower()
-        return f"is {name}. The log says {runtime[row]} s, it asks for {requested[row]} s"
+        limit = f"its requested time {requested[row]} s"
+        return f"is {name}. Its runtime in the log is {runtime[row]} s, {limit}"
 
     killed = outcome == JobOutcome.KILLED
     checked.add(Rule.TIMEOUT, ended(schedule) & ~killed & (timed_out != right), say)

@@ -24,9 +24,9 @@ def check_allocation(checked: Checked) -> None:
     has[schedule.segments.job] = True
     # An unknown outcome has no meaning.
     known = np.isin(schedule.outcome, list(JobOutcome))
-    checked.add(Rule.ALLOCATION, holds & ~has, lambda _: "ran, but has no node")
+    checked.add(Rule.ALLOCATION, holds & ~has, lambda _: "ran, but no nodes are recorded for it")
     never = known & ~holds & ~may_restart(schedule)
-    checked.add(Rule.ALLOCATION, never & has, lambda _: "has nodes, but never ran")
+    checked.add(Rule.ALLOCATION, never & has, lambda _: "never ran, but nodes are recorded for it")
 
 
 def check_cover(checked: Checked) -> None:
@@ -49,8 +49,8 @@ def check_cover(checked: Checked) -> None:
         Rule.COVER,
         broken,
         lambda at: (
-            f"has nodes in [{phases.start[at]}, {phases.end[at]}), must have nodes throughout"
-            f" [{start[at]}, {end[at]}), in one phase after the other"
+            f"has nodes from {phases.start[at]} to {phases.end[at]}, and must have nodes without a"
+            f" gap from its start {start[at]} to its end {end[at]}"
         ),
         job,
     )
@@ -58,7 +58,9 @@ def check_cover(checked: Checked) -> None:
     checked.add(
         Rule.COVER,
         again & fixed & ~broken,
-        lambda at: f"changes its nodes at {phases.start[at]}, but cannot be resized",
+        lambda at: (
+            f"changes its nodes at {phases.start[at]}, but jobs of its type keep their nodes"
+        ),
         job,
     )
 
@@ -71,8 +73,8 @@ def check_nodes(checked: Checked) -> None:
         Rule.NODES,
         ~inside(schedule),
         lambda at: (
-            f"is on {segments.count[at]} nodes from {segments.node[at]} on, nodes are within"
-            f" [0, {schedule.system.num_nodes})"
+            f"is on {segments.count[at]} nodes from node {segments.node[at]} on, and the system has"
+            f" the nodes 0 to {schedule.system.num_nodes - 1}"
         ),
         segments.job,
     )
@@ -80,7 +82,7 @@ def check_nodes(checked: Checked) -> None:
     checked.add(
         Rule.NODES,
         follows & (node < beyond),
-        lambda at: f"has node {node_name(schedule, int(node[at]))} twice",
+        lambda at: f"has node {node_name(schedule, int(node[at]))} twice at the same time",
         segments.job[phases.order],
     )
 
@@ -106,6 +108,8 @@ def check_eligible(checked: Checked) -> None:
         first, count = segments.node[position], segments.count[position]
         allowed = classes.nodes[classes.of_job[segments.job[position]]]
         node = first + int(np.argmin(allowed[first : first + count]))
-        return f"is on node {schedule.system.node_names[node]}, which it may not use"
+        return (
+            f"is on node {schedule.system.node_names[node]}, which its queue or constraint excludes"
+        )
 
     checked.add(Rule.ELIGIBLE, broken, say, segments.job)

@@ -32,7 +32,7 @@ def check_predictions(checked: Checked) -> None:
     def say(row: int, name: str, answer: IntArray) -> str:
         lowest, highest = (MISSING, MISSING) if rejected[row] else (low[row], high[row])
         expected = f"{lowest}" if lowest == highest else f"from {lowest} to {highest}"
-        return f"has {name} {answer[row]}, of {checked.predictor} it must be {expected}"
+        return f"has {name}={answer[row]}, but predictor {checked.predictor} answers {expected}"
 
     for name in _ANSWERS:
         answer = getattr(checked.schedule, name)

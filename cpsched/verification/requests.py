@@ -25,7 +25,7 @@ def check_units(checked: Checked) -> None:
     checked.add(
         Rule.UNITS,
         segments.units < 1,
-        lambda at: f"has {segments.units[at]} tasks on a node, must have at least one",
+        lambda at: f"has {segments.units[at]} tasks on a node, must have at least 1",
         segments.job,
     )
     total = phases.total(segments.units * segments.count)
@@ -35,7 +35,7 @@ def check_units(checked: Checked) -> None:
 
     def say(at: int) -> str:
         asked = f"{low[at]}" if low[at] == high[at] else f"{low[at]} to {high[at]}"
-        return f"has {total[at]} tasks, asks for {asked}"
+        return f"has {total[at]} tasks, but asks for {asked}"
 
     checked.add(Rule.UNITS, (total < low) | (total > high), say, job)
 
@@ -49,7 +49,7 @@ def check_bounds(checked: Checked) -> None:
     checked.add(
         Rule.BOUNDS,
         (touched < low) | (touched > high),
-        lambda at: f"is on {touched[at]} nodes, may touch {low[at]} to {high[at]}",
+        lambda at: f"is on {touched[at]} nodes, but may use {low[at]} to {high[at]}",
         job,
     )
 
@@ -66,14 +66,17 @@ def check_shape(checked: Checked) -> None:
     checked.add(
         Rule.SPLIT,
         follows & changed & (workload.split[job] == Split.EVEN),
-        lambda at: f"has {units[at - 1]} tasks on one node and {units[at]} on another",
+        lambda at: (
+            f"has {units[at - 1]} tasks on one node and {units[at]} on another, but asks for equal"
+            " numbers"
+        ),
         job,
     )
     checked.add(
         Rule.CONTIGUOUS,
         follows & (node > beyond) & workload.contiguous[job],
         lambda at: (
-            f"needs consecutive nodes, and {node_name(schedule, int(node[at]))} does not follow"
+            f"needs consecutive nodes, but {node_name(schedule, int(node[at]))} does not follow"
             f" {node_name(schedule, int(beyond[at]) - 1)}"
         ),
         job,
@@ -131,21 +134,23 @@ def check_amount(checked: Checked) -> None:
         Rule.AMOUNT,
         alone & (alike[node] != alike[node + count - 1]),
         lambda at: (
-            f"takes the same of {count[at]} nodes from {node_name(schedule, int(node[at]))} on,"
-            " must take all of each, and they differ"
+            f"takes equal amounts of {count[at]} nodes from {node_name(schedule, int(node[at]))}"
+            " on, but is exclusive, and these nodes differ in size"
         ),
         job,
     )
     for kind, name in enumerate(system.resources):
         request, per_node = workload.request[job, kind], workload.per_node[job, kind]
-        need = units * request + per_node
+        needed = units * request + per_node
         # A range: up to the most a job can use of each node.
-        max_amount = need + np.maximum(workload.per_node_max[job, kind] - per_node, 0)
+        max_amount = needed + np.maximum(workload.per_node_max[job, kind] - per_node, 0)
         # The same in floating point, where products do not wrap around.
         huge = units.astype(np.float64) * request > _MAX_AMOUNT
         capacity, amount = system.capacity[node, kind], segments.amount[order, kind]
-        wrong = huge | np.where(alone, amount != capacity, (amount < need) | (amount > max_amount))
-        wrong |= alone & (need > capacity)
+        wrong = huge | np.where(
+            alone, amount != capacity, (amount < needed) | (amount > max_amount)
+        )
+        wrong |= alone & (needed > capacity)
 
         def say(
             at: int,
@@ -160,12 +165,11 @@ def check_amount(checked: Checked) -> None:
             ),
         ) -> str:
             taken, each, of, besides, there, limit = (int(values[at]) for values in columns)
-            own = f", at most {limit}" if limit > each * of + besides else ""
-            own = f", must take all of its {there}" if alone[at] else own
+            own = f" to {limit}" if limit > each * of + besides else ""
+            own = f", and an exclusive job takes all {there}" if alone[at] else own
             where = node_name(schedule, int(node[at]))
-            return (
-                f"takes {taken} {name} of node {where}, its units need {each * of + besides}{own}"
-            )
+            need = each * of + besides
+            return f"takes {taken} {name} of node {where}, but its tasks need {need}{own}"
 
         checked.add(Rule.AMOUNT, wrong, say, job)
 

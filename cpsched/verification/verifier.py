@@ -117,12 +117,12 @@ def _check_shapes(checked: Checked) -> None:
     if schedule.workload.resources != kinds:
         checked.add_once(
             Rule.SHAPE,
-            f"the workload's resources are {schedule.workload.resources}, the system's {kinds}",
+            f"the workload has the resources {schedule.workload.resources}, and the system {kinds}",
         )
     unknown = segments.job[(segments.job < 0) | (segments.job >= num_jobs)]
     if len(unknown):
         checked.add_once(
             Rule.SHAPE,
-            f"{len(unknown)} segments are of jobs outside [0, {num_jobs}), the first of"
-            f" {unknown[0]}",
+            f"{len(unknown)} segments are of unknown jobs, the first of row {unknown[0]}. The rows"
+            f" of jobs are 0 to {num_jobs - 1}.",
         )

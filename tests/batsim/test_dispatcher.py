@@ -146,21 +146,21 @@ def test_no_message_knows_what_is_not_known_yet(asked, tmp_path):
 
 WRONG = {
     "twice": "EXECUTE_JOB of job 'cpsched!1' on host 0, which is allocated to job 'cpsched!0'",
-    "past": "the scheduler sends EXECUTE_JOB of second 0.000976562, but the time is already 1.00098",
+    "past": "the scheduler sends EXECUTE_JOB of second 0.000976562, which is before second 1.00098",
     "dies": "the scheduler has ended with status 3: 'out of ideas'",
     "mumbles": "the scheduler sends '{now: 1', which is not JSON",
-    "lists": "the scheduler sends JSON without now and events",
+    "lists": "the scheduler sends JSON without the keys now and events",
     "nan": "now is 'nan'",
     "never": "deadlocked: 2 jobs waiting",
     "unknown-job": "EXECUTE_JOB of job 'cpsched!77', which has not been submitted",
     "no-host": "'9000': the hosts are 0 to 15",
     "few-hosts": "EXECUTE_JOB of job 'cpsched!0' on 2 hosts, but the job asks for 1",
     "no-alloc": "alloc of EXECUTE_JOB is missing, must be text",
-    "mapping": "mapping of EXECUTE_JOB is not possible here",
-    "state": "'SET_RESOURCE_STATE' is not possible (nodes stay switched on in cpsched)",
-    "register": "'REGISTER_JOB' is not possible (all jobs come from the log)",
-    "query": "'QUERY' is not possible (energy is outside the simulation)",
-    "nonsense": "'DANCE' is not possible (the message is unknown)",
+    "mapping": "EXECUTE_JOB with mapping is not supported",
+    "state": "'SET_RESOURCE_STATE', which is not supported: nodes stay switched on in cpsched",
+    "register": "'REGISTER_JOB', which is not supported: all jobs come from the log",
+    "query": "'QUERY', which is not supported: energy is outside the simulation",
+    "nonsense": "'DANCE', which is not supported: this event is unknown",
     "call-past": "CALL_ME_LATER of second",
     "no-type": "an event without a type",
 }
@@ -289,5 +289,5 @@ def test_a_run_goes_on_from_a_checkpoint(asked):
 
 def test_a_scheduler_that_answers_otherwise_cannot_go_on(asked):
     first, second = halfway(asked("random"), jobs(drawn()), machine())
-    with pytest.raises(cpsched.RunError, match="answers otherwise than before"):
+    with pytest.raises(cpsched.RunError, match="the answers of the scheduler have changed"):
         second.restore(first.state())

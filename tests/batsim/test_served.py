@@ -81,17 +81,17 @@ def test_jobs_without_a_walltime_take_the_default():
     ("event", "problem"),
     [
         (("SIMULATION_BEGINS", {}), "compute_resources|resources_data"),
-        (("SIMULATION_BEGINS", {"compute_resources": [{}]}), "no hosts with an id"),
+        (("SIMULATION_BEGINS", {"compute_resources": [{}]}), "must list hosts, each with an id"),
         (
             (
                 "SIMULATION_BEGINS",
                 {"compute_resources": [{"id": 0}], "allow_compute_sharing": True},
             ),
-            "hosts are not shared",
+            "jobs cannot share hosts",
         ),
-        (ended(7), "'w0!7' ends, but was not submitted"),
+        (ended(7), "job 'w0!7' ends, but was never submitted"),
         (("JOB_SUBMITTED", {"job_id": "w0!1"}), "job of JOB_SUBMITTED is missing"),
-        (("JOB_SUBMITTED", {"job_id": "w0!1", "job": {"res": 1.5}}), "no whole number of hosts"),
+        (("JOB_SUBMITTED", {"job_id": "w0!1", "job": {"res": 1.5}}), "res must be a whole number"),
         (("RESOURCE_STATE_CHANGED", {}), "'RESOURCE_STATE_CHANGED' is not supported"),
     ],
 )
@@ -101,7 +101,7 @@ def test_what_cannot_be_respected_is_refused(event, problem):
 
 
 def test_nothing_comes_before_the_beginning():
-    with pytest.raises(cpsched.DispatchError, match="before SIMULATION_BEGINS"):
+    with pytest.raises(cpsched.DispatchError, match="comes before SIMULATION_BEGINS"):
         replies(Served("fifo"), 1, job(1, 1))
 
 

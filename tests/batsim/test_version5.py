@@ -38,9 +38,9 @@ def test_the_scheduler_introduces_itself():
 @pytest.mark.parametrize(
     ("answer", "problem"),
     [
-        (b"", "format 0, must be 2"),
-        (hello(number=1), "format 1, must be 2"),
-        (hello("RejectJobEvent"), "does not begin with EDCHelloEvent"),
+        (b"", "format 0, must use 2"),
+        (hello(number=1), "format 1, must use 2"),
+        (hello("RejectJobEvent"), "first event of the scheduler must be EDCHelloEvent"),
         (hello(dynamic_registration=True), "asks for dynamic_registration"),
         (b"\2\0\0\0{", "not JSON"),
     ],
@@ -71,7 +71,7 @@ def test_ends_and_calls_are_told():
     assert killed[0] == "JobsKilledEvent"
     assert [progress["job_id"] for progress in killed[1]["progresses"]] == ["w!3"]
     assert sent("REQUESTED_CALL", call="7")[1]["call_me_later_id"] == "7"
-    with pytest.raises(DispatchError, match="cannot be said in protocol=5"):
+    with pytest.raises(DispatchError, match="has no message in protocol=5"):
         sent("NOTIFY", type="event_machine_unavailable", resources="3")
 
 

@@ -91,7 +91,7 @@ def test_what_holds_over_several_logs_leads(files, cpsched):
         "compare", "log.swf", "study.toml", "--system", "four.toml", "--out", "o"
     )
     assert code == 2
-    assert "a study is compared alone. Name one study, or job logs." in err
+    assert "a study file cannot be combined with other files. Name one study, or job logs." in err
 
 
 def test_a_log_needs_no_study(files, cpsched):

@@ -169,6 +169,6 @@ def test_the_former_command_names_the_new_one(cpsched, log):
     code, _, err = cpsched("try", log)
     assert code == 2
     assert err == (
-        "error: the command 'cpsched try' was removed: use compare LOG --out DIR, which infers"
-        " the system\n"
+        "error: unknown command 'cpsched try'. Use cpsched compare LOG --out DIR, which infers"
+        " the system.\n"
     )

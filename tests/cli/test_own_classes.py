@@ -70,7 +70,7 @@ FAULTS = {
     "Nothing": (1, "failing_own:Nothing.decide: it decides None, must be a Decision"),
     "Listed": (1, "failing_own:Listed.decide: it decides [3], must be a Decision"),
     "Wrong": (1, "failing_own:Wrong.decide returns Start with the allocation None, must be an"),
-    "Unknown": (1, "failing_own:Unknown: fifo: job 999 is started, but is not waiting"),
+    "Unknown": (1, "failing_own:Unknown: fifo: cannot start job 999: it is not waiting"),
     "Stats": (1, "failing_own:Stats.decide returns stats['gain'] = nan, must be a finite number"),
 }
 

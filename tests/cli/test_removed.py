@@ -1,48 +1,43 @@
-"""Names that are gone are answered with what to use instead, in one line."""
+"""Former names are answered with what to use instead, in one line."""
 
 from importlib import import_module
 
 import pytest
 
 from cpsched.cli.main import build
-from cpsched.errors import ConfigError, UnknownNameError
-from cpsched.former_names import REMOVED, REMOVED_MODULES, RENAMED_OPTIONS, USED_ELSEWHERE
+from cpsched.errors import UnknownNameError
+from cpsched.former_names import OTHER_NAMES, REMOVED_MODULES, RENAMED_OPTIONS
 from cpsched.util import registry
 
 
-@pytest.mark.parametrize("command", REMOVED["command"])
-def test_a_removed_command_names_its_successor(cpsched, command):
+@pytest.mark.parametrize("command", OTHER_NAMES["command"])
+def test_a_former_command_names_its_successor(cpsched, command):
     """Whatever options follow."""
     code, out, err = cpsched(*command.split()[1:], "--out", "x")
     assert (code, out) == (2, "")
-    assert err == f"error: the command '{command}' was removed: {REMOVED['command'][command]}\n"
+    assert err == f"error: unknown command '{command}'. {OTHER_NAMES['command'][command]}\n"
 
 
 @pytest.mark.parametrize(
-    ("group", "kind"), [("dispatchers", "dispatcher"), ("exports", "output format")]
+    ("group", "kind"),
+    [
+        ("dispatchers", "dispatcher"),
+        ("priorities", "priority"),
+        ("allocators", "allocator"),
+        ("predictors", "predictor"),
+        ("exports", "output format"),
+    ],
 )
-def test_a_removed_name_names_its_successor(group, kind):
-    for name, instead in REMOVED[kind].items():
-        with pytest.raises(ConfigError, match=rf"^the {kind} '{name}' was removed: use|split"):
-            registry.load(group, name)
-        assert instead in str(UnknownNameError(kind, name, ()))
-
-
-def test_nothing_that_is_there_counts_as_removed():
-    assert not set(REMOVED["dispatcher"]) & set(registry.names("dispatchers"))
-    assert not set(REMOVED["output format"]) & set(registry.names("exports"))
-
-
-@pytest.mark.parametrize("kind", USED_ELSEWHERE)
-def test_a_name_of_the_field_names_ours(kind):
+def test_a_former_name_or_one_of_the_field_is_answered_with_ours(group, kind):
     """In any case of letters; no such name is registered."""
-    (group,) = (group for group, name in registry.GROUPS.items() if name == kind)
-    for name, (usual, ours) in USED_ELSEWHERE[kind].items():
-        with pytest.raises(UnknownNameError, match=f"unknown {kind} '{name}'. {usual} is called"):
-            registry.load(group, name)
-        registry.load(group, ours)
-    message = "unknown dispatcher 'FCFS'. FCFS is called fifo."
-    assert str(UnknownNameError("dispatcher", "FCFS", ["fifo"])) == message
+    assert not set(OTHER_NAMES[kind]) & set(registry.names(group))
+    for name, instead in OTHER_NAMES[kind].items():
+        for written in (name, name.upper()):
+            with pytest.raises(UnknownNameError) as caught:
+                registry.load(group, written)
+            assert str(caught.value) == f"unknown {kind} '{written}'. {instead}"
+        if " is called " in instead:
+            registry.load(group, instead.rpartition(" ")[2].rstrip("."))
 
 
 def test_other_unknown_commands_are_answered_as_before(cpsched):

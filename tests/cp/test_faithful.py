@@ -245,7 +245,7 @@ def test_an_expected_wait_that_is_needed_must_be_there(name):
 def test_a_job_of_no_queue_needs_the_systems_default():
     """The objective asks for the job's own expected wait."""
     state = ref.state_of([2], [((1,), 9)], (2, 5), (1, 20))
-    with pytest.raises(ConfigError, match="set default_expected_wait"):
+    with pytest.raises(ConfigError, match="Set default_expected_wait"):
         decide("cph-1", state, waits=[3600, -1])
 
 

@@ -50,8 +50,8 @@ NUMBER = 3
         ("priorities", "Plain", "the class is not a priority. Derive it from cpsched."),
         ("allocators", "Plain", "the class is not a allocator. Derive it from cpsched."),
         ("predictors", "Plain", "the class is not a predictor. Derive it from cpsched.Runtime"),
-        ("runtime_models", "Plain", "its class has no method reset"),
-        ("outages", "Plain", "its class has no method outages"),
+        ("runtime_models", "Plain", "the class has no method reset"),
+        ("outages", "Plain", "the class has no method outages"),
         ("changes", "Plain", "the class is not a change. Derive it"),
         ("observers", "Plain", "the class is not a observer. Derive it"),
         ("dispatchers", "NUMBER", "is of type int, must be the class of a dispatcher"),
@@ -125,7 +125,7 @@ ANSWERS = {
         lambda d, v: d._replace(planned_starts=PlannedStarts([0], [])),
         "must be as many whole seconds as handles",
     ),
-    "again": (lambda d, v: d._replace(again_at=1.5), "woken at 1.5, must be a whole number"),
+    "again": (lambda d, v: d._replace(again_at=1.5), "again_at=1.5, must be a whole number"),
     "late": (lambda d, v: d._replace(again_at=2**70), "must be at most 4611686018427387904"),
     "stats": (lambda d, v: d._replace(stats=[1]), "stats=[1], must be numbers by name"),
     "nan": (lambda d, v: d._replace(stats={"x": np.nan}), f"stats['x'] = nan, {STATS}"),
@@ -176,7 +176,9 @@ def test_a_class_that_inherits_a_name_is_called_by_its_own(tmp_path):
     def unknown(decision, view):
         return decision._replace(actions=[Start(9, a.allocation) for a in decision.actions])
 
-    with pytest.raises(DispatchError, match=f"^{HERE}:Answers: fifo: job 9 is started, but is not"):
+    with pytest.raises(
+        DispatchError, match=f"^{HERE}:Answers: fifo: cannot start job 9: it is not"
+    ):
         run(TWO, SYSTEM, Answers(unknown))
 
 

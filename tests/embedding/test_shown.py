@@ -202,7 +202,7 @@ def test_what_cannot_be_drawn_is_one_line(monkeypatch):
     run = simulate(four_jobs(), four_cores())
     with pytest.raises(ValueError, match="unknown plot 'waits'.* Did you mean 'wait'"):
         run.plot("waits")
-    with pytest.raises(ConfigError, match="resource: no job used 'gpu'. Used were core"):
+    with pytest.raises(ConfigError, match="resource: no job used 'gpu'. Resources in use: core"):
         run.plot("use", resource="gpu")
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ConfigError, match=r"Install it with: pip install 'cpsched\[plots\]'"):

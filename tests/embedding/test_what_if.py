@@ -56,7 +56,7 @@ def test_a_notebook_has_the_tables_the_sentences_and_the_runs():
         ({"changes": "drop user=eve"}, "drop:user=eve: user: no job of the log has the user 'eve'"),
         ({"changes": "add-nods count=1"}, "unknown change 'add-nods'"),
         ({"dispatcher": "eesy"}, "^dispatcher: unknown dispatcher 'eesy'"),
-        ({"dispatcher": object()}, "the dispatcher <object .* is an object, must be a spec"),
+        ({"dispatcher": object()}, "the dispatcher <object .* is an object, must be text"),
         ({"policy": "nowhere.toml"}, "nowhere.toml"),
     ],
 )

@@ -246,7 +246,7 @@ def test_nodes_go_down_and_up():
         ({"max_switches": 1.5}, "max_switches: is 1.5, must be"),
         ({"switch_wait": -1}, "switch_wait: is -1, must be"),
         ({"split": "odd"}, "split: is 'odd', must be one of: any, even"),
-        ({"queue": "nowhere"}, "queue: is 'nowhere', the system has: short, mine"),
+        ({"queue": "nowhere"}, "unknown queue 'nowhere'. Queues of the system: short, mine"),
     ],
 )
 def test_requests_that_make_no_sense(what, message):
@@ -291,17 +291,17 @@ class Kills(Dispatcher):
 def test_what_cannot_be_is_an_error():
     """Wrong calls, and wrong answers of a dispatcher."""
     cluster = Cluster(machine((2,)), Kills(Decision([Kill(0)])))
-    with pytest.raises(DispatchError, match="job 0 is said to have ended, but it is not running"):
+    with pytest.raises(DispatchError, match="cannot end job 0: it is not running"):
         cluster.end(0, 0)
-    with pytest.raises(DispatchError, match="job 3 is cancelled, but it is not waiting"):
+    with pytest.raises(DispatchError, match="cannot cancel job 3: it is not waiting or held"):
         cluster.cancel(3, 0)
     job = cluster.submit(_request(), 5)
-    with pytest.raises(ConfigError, match="the time is already 5, but 4 was given"):
+    with pytest.raises(ConfigError, match="second 4 is before the current second 5"):
         cluster.decide(4)
-    with pytest.raises(DispatchError, match="kills kills job 0, but the job is not running"):
+    with pytest.raises(DispatchError, match="kills cannot kill job 0: the job is not running"):
         cluster.decide(5)
     cluster.dispatcher.decision = Decision(again_at=5)
-    with pytest.raises(DispatchError, match="wants to be woken at 5"):
+    with pytest.raises(DispatchError, match="again_at=5, must be after"):
         cluster.decide(5)
     # With something to do it is asked again, in the same second.
     nothing = np.zeros(0, dtype=np.int64)
@@ -330,7 +330,7 @@ def test_starts_are_all_or_none():
     assert cluster.view(0).waiting.handle.tolist() == [a, b]
     assert cluster.view(0).free.tolist() == [[4]]
     assert len(cluster.view(0).running) == 0
-    with pytest.raises(DispatchError, match=r"^fifo: job a\.7 is started, but is not waiting"):
+    with pytest.raises(DispatchError, match=r"^fifo: cannot start job a\.7: it is not waiting"):
         cluster.start([first, first], 0)
     assert _at_once(cluster, 1) == [a]
 
@@ -340,11 +340,13 @@ def test_a_start_of_no_job_cannot_fail(handle):
     """Handles that do not exist are refused, and nothing is counted."""
     cluster = Cluster(machine((4,)), "fifo")
     job = cluster.submit(_request(), 0)
-    with pytest.raises(DispatchError, match=f"job {handle} is said to have failed, but it is not"):
+    with pytest.raises(
+        DispatchError, match=f"cannot report the failure of job {handle}: it is not"
+    ):
         cluster.failed(handle, 0)
     assert cluster.view(0).waiting.attempts.tolist() == [0]
     cluster.cancel(job, 1)
-    with pytest.raises(DispatchError, match="job 0 is said to have failed"):
+    with pytest.raises(DispatchError, match="cannot report the failure of job 0"):
         cluster.failed(job, 1)
 
 
@@ -372,7 +374,7 @@ def test_held_jobs():
     cluster.release(a, 2)
     assert cluster.view(2).waiting.handle.tolist() == [a, d]
     for handle in (a, b):
-        with pytest.raises(DispatchError, match=f"job {handle} is released, but it is not held"):
+        with pytest.raises(DispatchError, match=f"cannot release job {handle}: it is not held"):
             cluster.release(handle, 2)
 
 
@@ -381,8 +383,8 @@ def test_held_jobs():
     [
         (None, r"kills decides None, must be a Decision"),
         ([], r"kills decides \[\], must be a Decision"),
-        (Decision(again_at=7.5), "woken at 7.5, must be a whole number of seconds"),
-        (Decision(again_at="8"), "woken at '8', must be a whole number"),
+        (Decision(again_at=7.5), "again_at=7.5, must be a whole number of seconds"),
+        (Decision(again_at="8"), "again_at='8', must be a whole number"),
     ],
 )
 def test_answers_of_the_wrong_kind(answer, message):
@@ -487,5 +489,5 @@ def test_a_job_of_several_queues_is_in_those_that_take_it():
     assert store.labels["queue"][store.columns[row, c.QUEUE]] == "parallel"
     with pytest.raises(InfeasibleRequestError, match="queue debug allows 1800 s"):
         cluster.submit(Request(requested_time=3600, queue="debug"), 0)
-    with pytest.raises(ConfigError, match="is 'tape'"):
+    with pytest.raises(ConfigError, match="unknown queue 'tape'"):
         cluster.submit(Request(requested_time=3600, queue="debug,tape"), 0)

@@ -117,7 +117,7 @@ def test_the_simulator_goes_to_the_second_at_which_a_limit_passes():
     ("asked", "complaint"),
     [
         ({"segment": 2}, "job 0 has 1 \\+ 1 nodes leaf switch by leaf switch, in segments of 2"),
-        ({"max_switches": 1}, "job 0 touches 2 leaf switches, may touch 1 at most"),
+        ({"max_switches": 1}, "job 0 touches 2 leaf switches, but may touch at most 1"),
     ],
 )
 def test_nodes_that_are_not_as_asked_are_refused(asked, complaint):

@@ -90,7 +90,7 @@ def test_a_file_is_a_history_too(slurm, tmp_path):
     assert [job.runtime for job in past] == [303, 302, 300]
     assert (past[0].request.user, past[0].request.queue) == ("ada", "R")
     assert (past[0].request.units, past[0].request.resources["core"]) == (16, 1)
-    with pytest.raises(ConfigError, match="has no job that started in the last 7 days"):
+    with pytest.raises(ConfigError, match="no job of the log started in the last 7 days"):
         history_in(path, slurm.system, slurm.now + 30 * 86400)
 
 

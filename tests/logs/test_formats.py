@@ -62,7 +62,7 @@ def test_an_unrecognised_file_names_the_formats_and_the_option(log, content, mes
 
 def test_the_format_can_be_said(small_logs, log):
     path = log("jobs", "hello")
-    with pytest.raises(TraceError, match="18 fields are expected"):
+    with pytest.raises(TraceError, match="fields, must have 18"):
         logs.read(path, format="swf")
     with pytest.raises(UnknownNameError, match=r"unknown log format 'sfw'.*'swf'"):
         logs.read(path, format="sfw")

@@ -155,7 +155,7 @@ BAD_LINES = {
     GOOD + "\0": "holds a NUL byte",
 }
 BAD_RECORDS = {
-    HEAD + "hello " + RUN: "field message = 'hello': key=value",
+    HEAD + "hello " + RUN: "field message = 'hello': must be key=value",
     GOOD + " user=root": "field user = 'root': the key is given twice",
     GOOD.replace("ctime=100", ""): "which give the submit time",
     GOOD.replace("end=250", ""): "has neither end nor resources_used.walltime",

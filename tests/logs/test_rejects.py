@@ -30,7 +30,7 @@ def swf(folder, small_logs):
     at = clean.count("\n") - 1
     return broken, small_logs / "small.swf", [
         (at, "4 (run time)", "fast", "is not a whole number", lines[0]),
-        (at + 1, "", "", "18 fields are expected, here are 17", lines[1]),
+        (at + 1, "", "", "the line has 17 fields, must have 18", lines[1]),
         (at + 2, "2 (submit time)", "-7", "must be from 0 to", lines[2]),
     ]  # fmt: skip
 
@@ -46,7 +46,7 @@ def table(folder, small_logs):
     broken.write_text(with_lines(text, lines))
     at = text.count("\n") - 1
     return broken, clean, [
-        (at, "", "", f"the header has {len(row)} columns, here are {len(row) - 1}", lines[0]),
+        (at, "", "", f"the row has {len(row) - 1} columns, and the header has {len(row)}", lines[0]),
         (at + 1, "submit", "soon", "is not a whole number", lines[1]),
         (at + 2, "", "", "is not a row of CSV: ',' expected after '\"'", lines[2]),
         (at + 3, "runtime", "-5", "must be from 0 to", lines[3]),
@@ -82,7 +82,7 @@ def sacct(folder, small_logs):
     broken.write_text(with_lines(text, lines, last=1))
     return broken, clean, [
         (2, "ReqTRES cpu", "four", "", lines[0]),
-        (3, "JobID", "9x", "is not the id of a job", lines[1]),
+        (3, "JobID", "9x", "is not the id of a job, such as 123 or 123_4", lines[1]),
         (4, "Submit", "noon", "", lines[2]),
     ]  # fmt: skip
 
@@ -213,7 +213,7 @@ def test_commands_write_the_rejected_rows(log, tmp_path, cpsched, command):
     target = [str(tmp_path / "b.swf")] if name == "convert" else []
     code, _, err = cpsched("log", name, str(path), *target, *more, "--rejects", str(file))
     assert code == 2
-    assert f"{path}:2: 18 fields are expected, here are 1" in err
+    assert f"{path}:2: the line has 1 fields, must have 18" in err
     assert rejected_rows(file)[0]["text"] == "x"
     file.unlink()
     code, _, err = cpsched(

@@ -56,7 +56,7 @@ def test_a_line_that_cannot_be_divided_is_an_error(log):
     line = "7|a|b|COMPLETED|2024-03-01T10:00:00|2024-03-01T10:01:00|2024-03-01T10:03:00|cpu=1"
     path = log("a.sacct", f"{header}\n{line}\n7\n")
     with pytest.raises(
-        TraceError, match=re.escape("a.sacct:2: the header has 7 columns, here are 8")
+        TraceError, match=re.escape("a.sacct:2: the line has 8 columns, and the header has 7")
     ):
         logs.read(path)
     path = log("a.sacct", f"{header}\n7\n{line.replace('|b', '')}\nmore\n")

@@ -118,7 +118,7 @@ BAD_LINES = {
     with_field(4, "1" + "0" * 24): "field 4 (run time) = '1000",
     with_field(8, "99999999999"): "field 8 (requested processors) = '999",
     with_field(10, "1" + "0" * 17): "field 10 (requested memory) = '1000",
-    with_field(10, "9" + "0" * 15): "times the processors, this must be",
+    with_field(10, "9" + "0" * 15): "multiplied by the processors, must be",
     with_field(9, "0"): "field 9 (requested time) = 0: must be at least 1",
     with_field(8, "4.0"): "'4.0': is not a whole number",
     with_field(4, "nan"): "field 4 (run time) = 'nan': is not a whole number",
@@ -128,10 +128,10 @@ BAD_LINES = {
     with_field(11, "7"): "field 11 (status) = '7': must be from 0 to 5",
     with_field(1, "-1"): "field 1 (job number) = -1: is missing. Every job needs",
     with_field(1, "2"): "field 1 (job number) = 2: is the number of another line",
-    GOOD[:-3]: "18 fields are expected, here are 17",
-    GOOD + " -1": "18 fields are expected, here are 19",
-    GOOD + " ; sure": "18 fields are expected, here are 20",
-    GOOD.replace(" ", ","): "18 fields are expected, here are 1",
+    GOOD[:-3]: "the line has 17 fields, must have 18",
+    GOOD + " -1": "the line has 19 fields, must have 18",
+    GOOD + " ; sure": "the line has 20 fields, must have 18",
+    GOOD.replace(" ", ","): "the line has 1 fields, must have 18",
     with_field(12, '"1"'): "is not a whole number",
     with_field(17, "-2"): "field 17 (preceding job) = '-2'",
 }
@@ -368,7 +368,7 @@ def test_lines_with_another_number_of_fields_than_the_first_are_wrong(log, first
     """Two lines that became one are not a line with more fields."""
     good = GOOD + " 1" * (first - 18)
     text = f"{good}\n{with_field(1, '2', good)} {GOOD}\n{with_field(1, '3')} 9\n"
-    message = rf"a\.swf:2: {first} fields are expected, here are {first + 18}"
+    message = rf"a\.swf:2: the line has {first + 18} fields, must have {first}"
     with pytest.raises(TraceError, match=message):
         logs.read(log("a.swf", text))
     workload = logs.read(log("a.swf", text), skip_bad_lines=True)

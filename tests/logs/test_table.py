@@ -99,8 +99,8 @@ BAD_ROWS = {
     "b,0,1.5,1,9": "field runtime = '1.5': is not a whole number",
     "b,0,1,0,9": "field units = '0': must be from 1 to",
     "b,0,1,1,0": "field requested_time = '0': must be from 1 to",
-    "b,0,1": "the header has 5 columns, here are 3",
-    "b,0,1,1,9,": "the header has 5 columns, here are 6",
+    "b,0,1": "the row has 3 columns, and the header has 5",
+    "b,0,1,1,9,": "the row has 6 columns, and the header has 5",
     '"b"x,0,1,1,9': "is not a row of CSV: ',' expected after '\"'",
     "b\rc,0,1,1,9": "is not a row of CSV: a carriage return needs quotes",
     "b\0,0,1,1,9": "holds a NUL byte (byte 2), must be text",
@@ -196,9 +196,9 @@ def test_more_nodes_at_least_than_at_most_is_an_error(log):
 
 BAD_HEADERS = {
     "job_id,submit,runtime,units": "field requested_time: a table of jobs needs this column",
-    "job_id,submit,runtime,requested_time": "needs to be the only one of cores",
-    f"{HEADER},cores": "field units: needs to be the only one of cores and this column",
-    "job_id,submit,runtime,cores,requested_time,request.core": "each unit has one core",
+    "job_id,submit,runtime,requested_time": "a table has either the column units or the column cores",
+    f"{HEADER},cores": "field units: a table has either the column units or the column cores",
+    "job_id,submit,runtime,cores,requested_time,request.core": "is not allowed with the column cores",
     f"{HEADER},usr": "field usr: unknown column in a table of jobs. Did you mean 'user'?",
     f"{HEADER},request.": "field request.: unknown column in a table of jobs",
     f"{HEADER},zzz": "field zzz: unknown column in a table of jobs",

@@ -75,7 +75,8 @@ def test_short_jobs_can_be_left_out(files, cpsched):
     _, out, _ = cpsched(*EVALUATE, "--min-runtime", "1", "--json")
     assert [item["overall"]["jobs"] for item in json.loads(out)["predictors"]] == [4] * 4
     code, _, err = cpsched(*EVALUATE, "--min-runtime", "41")
-    assert (code, err) == (2, "error: --min-runtime: the longest job is shorter than 41 seconds\n")
+    message = "all jobs are shorter than 41 seconds. Give a lower --min-runtime."
+    assert (code, err) == (2, f"error: --min-runtime: {message}\n")
 
 
 @pytest.mark.parametrize("name", ["all.csv", "all.csv.gz", "all.parquet"])
@@ -110,7 +111,7 @@ def test_starts_can_be_simulated(files, cpsched):
         (("-d", "fifo"), "--dispatcher: needs a system to simulate on. Add --system."),
         (("--system", "four.toml", "-d", "lifo"), "unknown dispatcher 'lifo'"),
         (("--out", "all.xls"), "must end in .csv, .csv.gz, .parquet"),
-        (("--out", "nowhere/all.csv"), "its folder does not exist"),
+        (("--out", "nowhere/all.csv"), "the folder does not exist"),
         (("--out", "log.swf"), "must end in"),
         (("--warmup", "1"), "warmup is 1.0, must be at least 0 and below 1"),
     ],

@@ -95,11 +95,11 @@ def test_coverage_follows_a_quantile():
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("gbm-log:start=0", "start is 0, must be from 1 to window"),
-        ("gbm-log:start=10,window=5", "must be from 1 to window, which is 5"),
+        ("gbm-log:start=0", "start is 0, must be from 1 to 50000"),
+        ("gbm-log:start=10,window=5", "must be from 1 to 5 "),
         ("gbm-log:trees=0", "trees is 0, must be from 1 to 10000"),
         ("gbm-log:refit=0", "refit is 0.0 days, must be more than 0"),
-        ("gbm-log:frozen=yes", "frozen needs a trained model"),
+        ("gbm-log:frozen=yes", "frozen=yes needs a trained model"),
     ],
 )
 def test_impossible_options_are_named(spec, message):

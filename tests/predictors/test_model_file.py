@@ -235,7 +235,7 @@ def test_damaged_files_are_refused(model, tmp_path, monkeypatch):
     # Before anything of it is read.
     monkeypatch.setattr(model_file, "_MAX_BYTES", 1000)
     model.write_bytes(content_of_file)
-    refuse(model, "more than the")
+    refuse(model, "at most 1,000 are expected")
 
 
 @pytest.mark.parametrize(

@@ -100,13 +100,13 @@ def test_wrong_requests_are_errors():
     rigid = cluster.submit(Request(requested_time=9), 0, job_id="r")
     job = cluster.submit(Request(units=2, job_type="evolving", **kind), 0, job_id="e")
     with pytest.raises(
-        DispatchError, match="job e is said to ask for units, but it is not running"
+        DispatchError, match="cannot change the number of tasks of job e: it is not running"
     ):
         cluster.request_resize(job, 2, 0)
     cluster.start(cluster.decide(0).actions, 0)
-    with pytest.raises(ConfigError, match="job r asks for tasks while it runs, but is not"):
+    with pytest.raises(ConfigError, match="job r cannot ask for tasks while it runs"):
         cluster.request_resize(rigid, 1, 1)
-    with pytest.raises(ConfigError, match="job e asks for 5 tasks, it may have 1 to 4"):
+    with pytest.raises(ConfigError, match="job e asks for 5 tasks, but may have 1 to 4"):
         cluster.request_resize(job, 5, 1)
     cluster.request_resize(job, 4, 1)
     assert cluster.view(1).running.wanted_units.tolist() in ([0, 4], [4, 0])

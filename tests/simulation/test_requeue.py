@@ -75,10 +75,10 @@ def test_it_is_known_how_long_a_job_ran():
 @pytest.mark.parametrize(
     ("action", "restartable", "message"),
     [
-        (Requeue(0), False, "fifo queues job 0 again, but the job is not restartable"),
-        (Requeue(1), True, "fifo queues job 1 again, but the job is not running"),
-        (Requeue(9), True, "fifo queues job 9 again, but the job is not running"),
-        (Kill(1), True, "kills job 1, but the job is not running"),
+        (Requeue(0), False, "fifo cannot requeue job 0: the job is not restartable"),
+        (Requeue(1), True, "fifo cannot requeue job 1: the job is not running"),
+        (Requeue(9), True, "fifo cannot requeue job 9: the job is not running"),
+        (Kill(1), True, "cannot kill job 1: the job is not running"),
     ],
 )
 def test_what_is_refused(action, restartable, message):
@@ -98,7 +98,7 @@ def test_a_job_is_not_queued_again_in_the_second_in_which_it_started():
 
     # The second job ends at once, so that there is another decision at 0.
     workload = jobs((0, 1, 9), (0, 1, 0), (0, 2, 1), restartable=[True] * 3)
-    with pytest.raises(DispatchError, match="again in the second in which it started"):
+    with pytest.raises(DispatchError, match="the job started or was resized in this second"):
         run(workload, machine((2,)), AtOnce())
 
 

@@ -134,12 +134,12 @@ def test_why_nodes_were_left_is_recorded():
         (
             Resize(0, on(0)),
             {"job_type": JobType.MOLDABLE},
-            "resizes job 0, but the job is not malleable",
+            "cannot resize job 0: the job is not malleable",
         ),
-        (Resize(0, on(0)), {"least": 2}, "job 0 is given 1 tasks, it may have 2 to 4"),
+        (Resize(0, on(0)), {"least": 2}, "job 0 is given 1 tasks, but may have 2 to 4"),
         (Resize(0, on(0, 1, 2)), {}, "is given 1 core on node n2, where 0 are free"),
-        (Suspend(0), {"restartable": False}, "suspends job 0, but the job is not restartable"),
-        (Resize(9, on(0)), {}, "resizes job 9, but the job is not running"),
+        (Suspend(0), {"restartable": False}, "cannot suspend job 0: the job is not restartable"),
+        (Resize(9, on(0)), {}, "cannot resize job 9: the job is not running"),
     ],
 )
 def test_what_is_refused(action, columns, message):
@@ -155,7 +155,7 @@ def test_a_job_changes_once_a_second():
                 return Decision([Resize(0, on(len(view.running) + view.now % 2))])
             return super().decide(view)
 
-    with pytest.raises(DispatchError, match="in the second in which it started or was resized"):
+    with pytest.raises(DispatchError, match="the job started or was resized in this second"):
         run(malleable((0, 2, 100)), FOUR, Twice({4: None}))
 
 

@@ -118,7 +118,7 @@ def test_the_verifier_knows_ranges():
     assert [violation.rule for violation in verify(schedule)] == [Rule.AMOUNT]
     narrow = exact.with_columns(per_node_max=np.array([[0, 1]]))
     object.__setattr__(schedule, "workload", narrow)
-    assert "takes 2 gpu of node n0, its units need 1" in verify(schedule)[0].message
+    assert "takes 2 gpu of node n0, but its tasks need 1" in verify(schedule)[0].message
 
 
 def test_kill_ends_a_job_whose_factor_is_above_one():
@@ -214,7 +214,7 @@ def test_the_command_line_records_and_verifies_it(cpsched, tmp_path):
     (out / "run.json").write_text(json.dumps(description))
     code, text, _ = cpsched("verify", str(out))
     assert code == 1
-    assert "The log says 100 s" in text
+    assert "runtime in the log is 100 s" in text
     code, _, err = cpsched(*line, "--runtime-model", "gpus")
     assert code == 2
     assert "unknown runtime model 'gpus'" in err

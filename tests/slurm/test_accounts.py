@@ -64,11 +64,14 @@ def test_shares_may_be_the_parents_and_usage_is_that_of_users(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", r"table\.txt: has no column Name"),
-        ("Account|User\n", r"table\.txt:1: has no column Name"),
-        ("Name|Priority\na|1\nb\n", r"table\.txt:3: has 1 columns, the header 2"),
+        ("", r"table\.txt: the table has no column Name"),
+        ("Account|User\n", r"table\.txt:1: the table has no column Name"),
+        ("Name|Priority\na|1\nb\n", r"table\.txt:3: the line has 1 columns, and the header has 2"),
         ("Name|Priority\na|x\n", r"table\.txt:2: Priority: 'x' is not a whole number"),
-        ("Name|GrpTRES\na|cpu\n", r"table\.txt:2: GrpTRES: 'cpu' 'cpu' is not an amount"),
+        (
+            "Name|GrpTRES\na|cpu\n",
+            r"table\.txt:2: GrpTRES: 'cpu' must list amounts .* 'cpu' has none",
+        ),
         ("Name|MaxWall\na|soon\n", r"table\.txt:2: MaxWall: 'soon' is not a length of time"),
     ],
 )
@@ -80,8 +83,8 @@ def test_bad_tables_are_named(tmp_path, text, message):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("|u|1", r"table\.txt:3: Account: '' must be the name of an account"),
-        ("a|u|-3", r"table\.txt:3: Share: '-3' must be a whole number from 0 on, or \"parent\""),
+        ("|u|1", r"table\.txt:3: Account: '' is empty, must be the name of an account"),
+        ("a|u|-3", r"table\.txt:3: Share: '-3' must be a whole number, 0 or more, or \"parent\""),
     ],
 )
 def test_bad_associations_are_named(tmp_path, line, message):

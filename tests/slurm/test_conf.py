@@ -95,10 +95,10 @@ def test_of_what_is_given_twice_the_last_counts_and_is_noted(tmp_path):
     assert conf.nodes[0].number("CPUs", 1) == 8
     assert conf.partitions[0].text("MaxTime") == "2-0"
     assert [note.replace(f"{tmp_path}/", "") for note in conf.notes] == [
-        "more.conf:1: priorityweightage is given in main, too: 7 counts, the last one",
+        "more.conf:1: priorityweightage is given in main, too. The last value counts: 7",
         "main:5: Include none.d/*.conf has no file",
-        "main:6: cpus is given twice on the line: 8 counts, the last one",
-        "main:7: MaxTime is given twice on the line: 2-0 counts, the last one",
+        "main:6: cpus is given twice on the line. The last value counts: 8",
+        "main:7: MaxTime is given twice on the line. The last value counts: 2-0",
     ]
 
 

@@ -159,8 +159,8 @@ def test_limits_that_are_not_enforced_are_named(tmp_path):
     qos = "Name|Priority|GrpTRESMins|MaxWall\nlong|1|cpu=900000|1-00:00:00\n"
     imported = site(tmp_path, "NodeName=a\nOverTimeLimit=60\n", qos=qos)
     named = [(gap.name, gap.instead) for gap in imported.gaps]
-    assert ("OverTimeLimit=60", "jobs end at their limit") in named
-    assert ("GrpTRESMins of QOS long", "not enforced") in named
+    assert ("OverTimeLimit=60", "jobs end at their time limit") in named
+    assert ("GrpTRESMins of QOS long", "the limit is not enforced") in named
     assert not any("MaxWall" in name for name, _ in named)
 
 
@@ -194,18 +194,18 @@ def test_reservations_of_scontrol(tmp_path):
     [
         ("\nNodeName=a[1-2\n", r"conf:2: NodeName: 'a\[1-2' is not a list of hosts"),
         ("NodeName=a CPUs=many\n", r"conf:1: CPUs: 'many' is not a whole number"),
-        ("NodeName=a Gres=nvme:1,4:gpu\n", r"conf:1: Gres: .*'4:gpu', which is not of the"),
+        ("NodeName=a Gres=nvme:1,4:gpu\n", r"conf:1: Gres: .*'4:gpu', which is not like gpu:4"),
         ("NodeName=a1\nPartitionName=p Nodes=a[1-2]\n", r"conf:2: Nodes: 'a\[1-2\]' has 'a2', which is not a node. The nodes are a1$"),
-        ("PartitionName=p Nodes=ALL\n", r"has no nodes. Give scontrol show node"),
+        ("PartitionName=p Nodes=ALL\n", r"has no nodes. Give the output of scontrol show node"),
         ("NodeName=a\nNodeName=a[]\n", r"slurm\.conf:2: NodeName: 'a\[\]' has ''"),
-        ("NodeName=a\nNodeName=b,a\n", r"slurm\.conf:2: NodeName: 'b,a' has 'a', which another"),
-        ("NodeName=a CPUs=2 CoreSpecCount=2\n", r"slurm\.conf:1: NodeName: 'a' has 2 CPUs, of which"),
+        ("NodeName=a\nNodeName=b,a\n", r"slurm\.conf:2: NodeName: 'b,a' names 'a', which another"),
+        ("NodeName=a CPUs=2 CoreSpecCount=2\n", r"slurm\.conf:1: NodeName: 'a' has 2 CPUs, and CoreSpecCount"),
         ("NodeName=a\nPartitionName=p Nodes=a MaxTime=ever\n", r"slurm\.conf:2: MaxTime: 'ever' is"),
-        ("NodeName=a\nPartitionName=p\nPartitionName=q,p\n", r"slurm\.conf:3: .*'p' is also on another"),
+        ("NodeName=a\nPartitionName=p\nPartitionName=q,p\n", r"slurm\.conf:3: .*'p' is on two lines"),
         ("NodeName=a\nPartitionName=p Nodes=a MinNodes=2 MaxNodes=1\n", r":2: MaxNodes: '1' is less"),
         ("NodeName=a\nPriorityWeightAge=-1\n", r"slurm\.conf:2: PriorityWeightAge: '-1' must be a"),
         ("NodeName=a\nSchedulerParameters=bf_window=x\n", r"slurm\.conf:2: .*bf_window: 'x' is not"),
-        ("NodeName=a\nLicenses=a:b:c\n", r"slurm\.conf:2: Licenses: .*'a:b:c', not of the form"),
+        ("NodeName=a\nLicenses=a:b:c\n", r"slurm\.conf:2: Licenses: .*'a:b:c', which is not like"),
     ],
 )  # fmt: skip
 def test_bad_values_are_named(tmp_path, text, message):
@@ -325,8 +325,8 @@ def test_words_of_lists_are_read_as_slurm_reads_them(tmp_path):
     assert policy["PriorityFlags"] == {"NO_FAIR_TREE", "INCR_ONLY"}
     assert policy["AccountingStorageEnforce"] == {"limits"}
     assert [note.partition(":")[0] for note in imported.notes] == [
-        "SchedulerParameters assoc_limit_stop=no is on, as Slurm looks for the word alone",
-        "SchedulerParameters bf_interval=45s is 45",
+        "SchedulerParameters assoc_limit_stop=no is on, because Slurm ignores the value of this word",
+        "SchedulerParameters bf_interval=45s counts as 45, because Slurm reads the digits only",
         "SchedulerParameters bf_window=99999 is out of bounds, so Slurm keeps its default, 1440",
         "SchedulerParameters bf_max_job_array_resv=5000 is out of bounds, so Slurm keeps its default, 20",
     ]
@@ -356,7 +356,7 @@ def test_topology_is_kept_where_slurm_only_warns(tmp_path):
     assert [(gap.name, gap.instead) for gap in imported.gaps] == [
         (
             "topology.conf: 1 node in no switch: login",
-            "each is a switch of its own, and jobs may span them",
+            "each is a switch of its own, and jobs may use several of them",
         )
     ]
     (tmp_path / "topology.conf").write_text(switches)
@@ -380,14 +380,16 @@ def test_files_that_are_not_read_are_reported(tmp_path):
     (tmp_path / "gres.conf").write_text("Name=gpu File=/dev/nvidia0\n")
     flat = TREE.replace("topology/tree", "topology/flat")
     imported = site(tmp_path, f"{flat}{nodes}")
-    assert imported.notes == ["gres.conf is ignored (Gres= of slurm.conf counts)"]
+    assert imported.notes == [
+        "gres.conf is ignored: resources of nodes come from Gres= of slurm.conf"
+    ]
     assert [(gap.name, gap.instead) for gap in imported.gaps] == [
-        ("Topology=default:b1, default:b2 of 4 nodes", "no topology of its own"),
-        ("resources.yaml", "no hierarchical resources (the file is ignored)"),
-        ("topology.yaml", "no topology (the file is ignored)"),
+        ("Topology=default:b1, default:b2 of 4 nodes", "the node has no topology of its own"),
+        ("resources.yaml", "the file is ignored, so there are no hierarchical resources"),
+        ("topology.yaml", "the file is ignored, so there is no topology"),
     ]
     files = Files(conf=tmp_path / "slurm.conf", topology=tmp_path / "topology.yaml")
-    with pytest.raises(ConfigError, match="topology.yaml is ignored. Give the same"):
+    with pytest.raises(ConfigError, match="topology.yaml is not supported. Give the same"):
         read_site(files)
 
 

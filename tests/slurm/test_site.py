@@ -161,7 +161,7 @@ def test_seeds_and_options_make_a_difference(days):
         ({"jobs": 999}, "999 is not between 1000"),
         ({"load": 4.0}, "4.0 is not between"),
         ({"arrays": 0.9}, "0.9 is not between"),
-        ({"jobs": 1000, "days": 300.0}, "jobs of a kind cannot have"),
+        ({"jobs": 1000, "days": 300.0}, "core-hours of 131 similar jobs"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(options, message):

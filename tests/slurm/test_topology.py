@@ -81,17 +81,17 @@ def test_a_block_file(load):
 
 #: From what Slurm's manual shows, to a file and line and what is wrong there.
 BAD_CONF = {
-    "SwitchName=a Nodes=m[01-07]": "topology.conf: SwitchName: has none of the nodes",
+    "SwitchName=a Nodes=m[01-07]": "topology.conf: SwitchName: no node of the file is a node of the system",
     "SwitchName=a Nodes=n[01-08]\nSwitchName=b Switches=c\nSwitchName=c Switches=b":
-        ":2: b: is below itself",
-    "SwitchName=b Switches=c\nSwitchName=c Switches=b": ":1: b: is below itself",
-    "SwitchName=b Switches=b": ":1: b: is below itself",
+        ":2: b: the switch is below itself",
+    "SwitchName=b Switches=c\nSwitchName=c Switches=b": ":1: b: the switch is below itself",
+    "SwitchName=b Switches=b": ":1: b: the switch is below itself",
     "SwitchName=a Nodes=n[01-08]\n\nSwitchName=b Switches=a,x":
-        ":3: b: has a switch 'x', which the file lacks",
+        ":3: b: names the switch 'x', which no line of the file defines",
     "SwitchName=a Nodes=n[01-08]\nSwitchName=b Switches=a\nSwitchName=c Switches=a":
-        ":3: c: has a switch 'a', which is below 'b' too",
+        ":3: c: names the switch 'a', which 'b' names, too",
     "SwitchName=a Nodes=n[01-08]\nSwitchName=a Nodes=n01":
-        ":2: a: is on line 1 as well",
+        ":2: a: line 1 defines the same name",
     "SwitchName=a Nodes=n[01-08] Switches=b": ":1: SwitchName: 'a' needs either Nodes or Switches",
     "SwitchName=a": ":1: SwitchName: 'a' needs either Nodes or Switches",
     "SwitchName= Nodes=n01": ":1: SwitchName: 'Nodes=n01' needs either",
@@ -100,14 +100,14 @@ BAD_CONF = {
     "SwitchName=a Nodes=n[1-999999999]": ":1: Nodes: 'n[1-999999999]' has more than 1000000 names",
     "SwitchName=a Node=n01": r":1: Node: unknown key.*Did you mean 'Nodes'\?",
     "SwitchName=a and more": ":1: 'and more' is not of the form Name=value",
-    "Nodes=n01": ":1: Nodes: needs a SwitchName or a BlockName",
+    "Nodes=n01": ":1: Nodes: the line needs SwitchName or BlockName",
     "SwitchName=a Nodes=n[01-08]\nBlockName=b Nodes=n01":
-        ":2: SwitchName: switches and blocks cannot be in one file",
-    "# nothing": "topology.conf: has neither a SwitchName nor a BlockName",
-    "BlockName=a Nodes=n[01-08]\nBlockSizes=4,6": ":2: BlockSizes: '4,6' must be numbers each of which is a power of",
+        ":2: SwitchName: the file has switches and blocks",
+    "# nothing": "topology.conf: no line has SwitchName or BlockName",
+    "BlockName=a Nodes=n[01-08]\nBlockSizes=4,6": ":2: BlockSizes: '4,6' must be sizes each of which is 2, 4, 8, ...",
     "BlockName=a Nodes=n[01-08]\nBlockSizes=x": ":2: BlockSizes: 'x' must be whole numbers",
     "BlockName=a Nodes=n[01-06]\nBlockName=b Nodes=n[07-08]\nBlockSizes=4":
-        ":2: b: has 2 nodes, the base block size is 4",
+        ":2: b: the block has 2 nodes, and the base block size is 4",
 }  # fmt: skip
 
 
@@ -131,9 +131,9 @@ WARNED = {
     "BlockName=a Nodes=n[05-08]\nBlockName=b Nodes=n[01-02]": (
         "56781234", ((4, 2, 1, 1),), False, [],
     ),
-    "SwitchName=a Nodes=n[01-09]": ("12345678", ((8,),), False, ["unknown node n09"]),
+    "SwitchName=a Nodes=n[01-09]": ("12345678", ((8,),), False, ["unknown nodes are ignored: n09"]),
     "SwitchName=a Nodes=n[01-08]\nSwitchName=b Nodes=n08\nSwitchName=c Switches=a,b": (
-        "12345678", ((8,),), False, [r"first of several switches or blocks: n08 \(also in a\)"],
+        "12345678", ((8,),), False, [r"several switches or blocks counts for the first: n08 \(also in a\)"],
     ),
     # Trees that do not meet are apart, whatever is inside them.
     "SwitchName=a Nodes=n[01-04]\nSwitchName=b Nodes=n[05-08]": (

@@ -145,7 +145,7 @@ def test_a_log_that_changes_under_the_campaign_is_an_error(place, study, monkeyp
     single = replace(study, seeds=(9,))
     outcome = carry_out(single, place / "out")
     assert len(outcome.failed) == 4
-    assert "has changed since the campaign began" in outcome.failed[0].error
+    assert "has changed since the study began" in outcome.failed[0].error
 
 
 def test_a_folder_that_is_something_else_is_left_alone(place, study):

@@ -346,7 +346,7 @@ def test_what_is_wrong_with_a_file_is_said_in_words(simulated, tmp_path, name, c
     if name != "run.json":
         resign(tmp_path / "r")
     expected = re.escape(f"{path} is damaged: {message}")
-    with pytest.raises(RunError, match=f"{expected}.*; simulate again with --force$"):
+    with pytest.raises(RunError, match=rf"{expected}.*\. Simulate again with --force\.$"):
         load_run(tmp_path / "r")
 
 

@@ -242,7 +242,7 @@ BAD_TABLES = {
     "[topology]\nlevels = [16]": r"topology\.levels: .*Did you mean 'level_sizes'\?",
     "[topology]\nsides = [2, 2]": r"topology\.sides: sides 2 x 2 are 4 nodes, there are 2",
     "[topology]\ngroup_size = 2": r"topology\.group_size: needs router_size",
-    "[topology]\nblock_size = 2\nsides = [1, 2]": r"topology\.sides: describes another topology",
+    "[topology]\nblock_size = 2\nsides = [1, 2]": r"topology\.sides: block_size describes a topology, too",
     "[topology]\nswitches = [2]": r"topology\.switches\[1\]: is 2, must be a list of whole",
     "[topology]\nswitches = [[1]]": r"topology\.switches: the groups of level 0 hold 1 nodes",
     "[topology]\nblock_size = 0": r"topology\.block_size: is 0, must be a whole number from 1",
@@ -274,11 +274,11 @@ BAD_TABLES = {
     '[[nodes]]\ngroup = "b"\nids = "3-1"\ncore = 1': r"ids: '3-1' is not a range of positions",
     '[[nodes]]\ngroup = "b"\nids = "x"\ncore = 1': r"ids: 'x' is not a range of positions",
     '[[nodes]]\ngroup = "b"\nids = 3\ncore = 1': r"ids: is 3, must be text",
-    '[[nodes]]\ngroup = "b"\ncount = 2\ncore = 1\nnames = "n"': r"names: are 1, of 2 nodes",
+    '[[nodes]]\ngroup = "b"\ncount = 2\ncore = 1\nnames = "n"': r"names: 1 names are given for 2 nodes",
     '[[nodes]]\ngroup = "b"\ncore = 1\nnames = "n[3-1]"': r"names: 'n\[3-1\]' has '3-1' in brackets",
-    '[[nodes]]\ngroup = "b"\ncore = 1\nnames = "node[2-3]"': r"node 3 would be called 'node2'",
+    '[[nodes]]\ngroup = "b"\ncore = 1\nnames = "node[2-3]"': r"nodes 2 and 3 would both be called 'node2'",
     '[[nodes]]\ngroup = "b"\ncount = 1\ncore = 1\nnames = "{0.x}"': r"names: '{0\.x}' must contain",
-    '[[nodes]]\ngroup = "b"\ncount = 1\ncore = 1\nnames = "node{}"': r"node 3 would be called",
+    '[[nodes]]\ngroup = "b"\ncount = 1\ncore = 1\nnames = "node{}"': r"nodes 1 and 3 would both be called",
 }
 
 
@@ -297,11 +297,11 @@ def test_bad_table_is_named(text):
         ('resources = ["core"]', r"nodes: is missing. Give at least one \[\[nodes\]\]"),
         (
             'resources = ["core", "gpu"]\n[[nodes]]\ngroup = "a"\ncount = 1\ncore = 1',
-            r"resources: 'gpu' is listed, and every node has 0 of it",
+            r"resources: 'gpu' is listed, but every node has 0 of it",
         ),
         (
             'resources = ["core"]\n[[nodes]]\ngroup = "a"\ncount = 9\ncore = 9007199254740992',
-            r"nodes\[1\]\.core: 81064793292668928 of it in all is beyond",
+            r"nodes\[1\]\.core: 81064793292668928 in all are more than",
         ),
         (
             'resources = ["core"]\n[[nodes]]\ngroup = "a"\ncount = 1\ncore = 1\n'

@@ -81,7 +81,7 @@ def test_a_new_file_is_checked_before_the_work_begins(tmp_path):
     for path, overwrite, message in (
         (taken, False, "plan.csv: --out: the file exists"),
         (tmp_path / "plan.xls", False, r"plan.xls: --out: must end in \.csv, \.json"),
-        (tmp_path / "no" / "plan.csv", False, "its folder does not exist"),
+        (tmp_path / "no" / "plan.csv", False, "the folder does not exist"),
         (tmp_path, True, "is not a regular file"),
     ):
         suffixes = (".csv", ".json") if path.suffix else ()

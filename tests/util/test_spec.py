@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -10,6 +11,7 @@ from cpsched.dispatch.backfilling import Easy
 from cpsched.errors import ConfigError, CpschedError
 from cpsched.study.study import as_label, check_label
 from cpsched.util import registry
+from cpsched.util.model_files import checked
 from cpsched.util.registry import RegistryEntry
 from cpsched.util.spec import Spec, build, canonical, display_name, options_of, spec_of
 
@@ -285,7 +287,9 @@ def test_options_of_lists_defaults():
 
 
 def test_a_dispatcher_that_is_a_file_asks_for_it():
-    with pytest.raises(ConfigError, match="^learned: missing a required argument: 'file'$"):
+    with pytest.raises(
+        ConfigError, match="^learned: the option 'file' is missing. Add file=VALUE.$"
+    ):
         build("dispatchers", "learned")
 
 
@@ -336,13 +340,24 @@ def test_a_preset_takes_the_options_of_the_priority_that_it_sets(text, long):
     assert Spec.parse(display_name("dispatchers", text)) == Spec.parse(text)
 
 
-def test_a_preset_refuses_what_neither_takes():
-    with pytest.raises(ConfigError, match="easy has no option 'aging'. Options"):
-        build("dispatchers", "easy-slowdown:aging=7")
-    with pytest.raises(
-        ConfigError, match="wsept:width_exponent=x: width_exponent: 'x' is not a number"
-    ):
-        build("dispatchers", "easy-wsept:width_exponent=x")
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "easy-slowdown:aging=7",
+            "easy-slowdown has no option 'aging'. Options: allocator, backfill, estimate.",
+        ),
+        ("easy-wsept:patience=5", "easy-wsept has no option 'patience'. Use aging."),
+        ("easy-wsept:width_exponent=x", "width_exponent: 'x' is not a number"),
+        ("easy-wsept:allocator=best-fit,overdue=x", "overdue: 'x' is not "),
+        ("cp-1:limit=x", "limit: 'x' is not a number"),
+    ],
+)
+@pytest.mark.parametrize("make", [build, canonical, lambda *spec: checked(*spec, Path())])
+def test_errors_of_a_preset_show_what_was_typed(text, message, make):
+    """And not the options that the preset stands for."""
+    with pytest.raises(ConfigError, match=f"^{text}: {message}"):
+        make("dispatchers", text)
 
 
 @pytest.mark.parametrize(
@@ -372,7 +387,7 @@ def test_a_value_may_hold_anything(value):
 
 def test_a_class_that_lacks_a_method_is_bad_input(monkeypatch):
     monkeypatch.setattr(Thing, "__abstractmethods__", frozenset({"decide"}), raising=False)
-    with pytest.raises(ConfigError, match="thing: its class has no method decide"):
+    with pytest.raises(ConfigError, match="thing: the class has no method decide"):
         build("dispatchers", "thing")
 
 

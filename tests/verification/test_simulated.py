@@ -34,7 +34,7 @@ def test_a_simulation_cut_anywhere_is_valid(workload, system, until):
 
 
 _MESSAGE = re.compile(
-    r"job (\d+) takes node n(\d+) to (\d+) (core|gpu) at (\d+), more than its (\d+)"
+    r"job (\d+) starts at (\d+) on node n(\d+), where jobs then use (\d+) (core|gpu) of (\d+)"
 )
 
 
@@ -83,7 +83,7 @@ def test_capacity_is_that_of_every_second(nodes, rows, chunk):
     load = every_second(segments, system.capacity)
     over = load > system.capacity[:, :, None]
     lasting = set()
-    for job, at_node, taken, name, second, has in violations:
+    for job, second, at_node, taken, name, has in violations:
         kind = system.resources.index(name)
         where = (int(at_node), kind)
         assert int(has) == system.capacity[where]

@@ -183,104 +183,120 @@ def test_which_rules_are_broken(schedule, change, options, broken):
     assert rules(change(schedule), **options) == broken
 
 
-ALONG = ", must have nodes throughout [1, 7), in one phase after the other"
+ALONG = ", and must have nodes without a gap from its start 1 to its end 7"
 #: By rule, what is said of a schedule that is broken so.
 BROKEN = {
     Rule.OUTCOME: {
-        "job plain has outcome 9, which is unknown": job("plain", outcome=9),
+        "job plain has the outcome 9, and outcomes are 0 to 5": job("plain", outcome=9),
         "job gpu is completed, but has a start and no end": job("gpu", end=MISSING),
         "job withdrawn is cancelled, but has a start and an end": job("withdrawn", start=3),
         "job withdrawn is cancelled, but has no start and no end": job("withdrawn", end=MISSING),
         "job too wide is rejected, but has a start and an end": job("too wide", start=3, end=4),
-        "job withdrawn has not ended": job("withdrawn", end=MISSING, outcome=JobOutcome.NOT_ENDED),
+        "job withdrawn has not ended, although the run has": job(
+            "withdrawn", end=MISSING, outcome=JobOutcome.NOT_ENDED
+        ),
     },
     Rule.REJECTED: {
-        "job too wide is rejected without a reason": changed(rejected={}),
-        "job plain has a reason to be rejected, but is not: too big": rejected({0: "too big"}),
-        "row 99 is given a reason, rows are within [0, 10)": rejected({99: "too big"}),
+        "job too wide is rejected, and no reason is recorded": changed(rejected={}),
+        "job plain has a recorded reason to be rejected (too big), but has another outcome": rejected(
+            {0: "too big"}
+        ),
+        "a reason is given for row 99, and the rows of jobs are 0 to 9": rejected({99: "too big"}),
     },
     Rule.SUBMIT: {
-        "job gpu starts at 0, was submitted at 1": moved("gpu", 0, 6),
-        "job withdrawn is cancelled at 1, was submitted at 2": job("withdrawn", end=1),
+        "job gpu starts at 0, before it is submitted at 1": moved("gpu", 0, 6),
+        "job withdrawn leaves the queue at 1, before it is submitted at 2": job("withdrawn", end=1),
     },
     Rule.BEGIN: {
-        "job later starts at 11, must not begin before 12": moved("later", 11, 12),
+        "job later starts at 11, before its begin time 12": moved("later", 11, 12),
     },
     Rule.CANCEL: {
-        "job after ends at 15, is to be cancelled at 14": column("after", cancel=14),
+        "job after ends at 15, but is cancelled at 14 in the log": column("after", cancel=14),
     },
     Rule.DEPENDENCY: {
-        "job later starts at 12, depends (afterany) on job after, which ends at 15": column(
+        "job later starts at 12 before its dependency is met: afterany after, which ends at 15": column(
             "later", dependency=8
         ),
     },
     Rule.RUNTIME: {
-        "job after is cut short after 5 s, but would have ended after 5 s": in_turn(
+        "job after is cut short after 5 s, but its work was done after 5 s": in_turn(
             moved("after", 13, 18), cut_short("after", 8, 13)
         ),
-        "job after runs for 4 s. The log says 5 s and asks for 9 s": moved("after", 10, 14),
-        "job killed runs for 6 s. The log says 50 s and asks for 5 s": moved("killed", 3, 9),
+        "job after runs for 4 s. Its runtime in the log is 5 s, its requested time 9 s": moved(
+            "after", 10, 14
+        ),
+        "job killed runs for 6 s. Its runtime in the log is 50 s, its requested time 5 s": moved(
+            "killed", 3, 9
+        ),
         "overrun is 'pray', must be kill or extend": changed(overrun="pray"),
     },
     Rule.TIMEOUT: {
-        "job killed is completed. The log says 50 s, it asks for 5 s": job(
+        "job killed is completed. Its runtime in the log is 50 s, its requested time 5 s": job(
             "killed", outcome=JobOutcome.COMPLETED
         ),
-        "job even is timeout. The log says 5 s, it asks for 5 s": job(
+        "job even is timeout. Its runtime in the log is 5 s, its requested time 5 s": job(
             "even", outcome=JobOutcome.TIMEOUT
         ),
     },
     Rule.RESTART: {
         (
-            "job after is cut short in [8, 12). It may start from 3 on, must run for a second and have"
-            " left when it starts again"
+            "job after runs from 8 to 12 before it is cut short. It must start at 3 or later, run for"
+            " 1 s or more, and end before its next start"
         ): cut_short("after", 8, 12),
     },
     Rule.ALLOCATION: {
-        "job gpu ran, but has no node": split_up("gpu"),
-        "job withdrawn has nodes, but never ran": split_up("later", {}, {"job": 7, "node": 5}),
-        "job too wide has nodes, but never ran": split_up("later", {}, {"job": 6, "node": 5}),
+        "job gpu ran, but no nodes are recorded for it": split_up("gpu"),
+        "job withdrawn never ran, but nodes are recorded for it": split_up(
+            "later", {}, {"job": 7, "node": 5}
+        ),
+        "job too wide never ran, but nodes are recorded for it": split_up(
+            "later", {}, {"job": 6, "node": 5}
+        ),
     },
     Rule.COVER: {
-        f"job after has nodes in [8, 9){ALONG.replace('1, 7', '10, 15')}": in_turn(
+        f"job after has nodes from 8 to 9{ALONG.replace('1 to', '10 to').replace('7', '15')}": in_turn(
             cut_short("after", 8, 9), FIXED
         ),
-        f"job gpu has nodes in [1, 8){ALONG}": segment("gpu", end=8),
-        f"job gpu has nodes in [2, 7){ALONG}": segment("gpu", start=2),
-        f"job gpu has nodes in [4, 7){ALONG}": split_up("gpu", {"end": 3}, {"start": 4}),
-        "job gpu changes its nodes at 3, but cannot be resized": split_up(
+        f"job gpu has nodes from 1 to 8{ALONG}": segment("gpu", end=8),
+        f"job gpu has nodes from 2 to 7{ALONG}": segment("gpu", start=2),
+        f"job gpu has nodes from 4 to 7{ALONG}": split_up("gpu", {"end": 3}, {"start": 4}),
+        "job gpu changes its nodes at 3, but jobs of its type keep their nodes": split_up(
             "gpu", {"end": 3}, {"start": 3, "node": 5}
         ),
     },
     Rule.NODES: {
-        "job later is on 1 nodes from 6 on, nodes are within [0, 6)": segment("later", node=6),
-        "job later is on 1 nodes from -1 on, nodes are within [0, 6)": segment("later", node=-1),
-        "job later is on 1 nodes from 9223372036854775807 on, nodes are within [0, 6)": segment(
+        "job later is on 1 nodes from node 6 on, and the system has the nodes 0 to 5": segment(
+            "later", node=6
+        ),
+        "job later is on 1 nodes from node -1 on, and the system has the nodes 0 to 5": segment(
+            "later", node=-1
+        ),
+        "job later is on 1 nodes from node 9223372036854775807 on, and the system has the nodes 0 to 5": segment(
             "later", node=2**63 - 1
         ),
-        "job plain has node n0 twice": split_up(
+        "job plain has node n0 twice at the same time": split_up(
             "plain", {"units": 1, "amount": [1, 0]}, {"units": 1, "amount": [1, 0]}
         ),
     },
     Rule.UNITS: {
-        "job plain has 1 tasks, asks for 2": segment("plain", units=1, amount=(1, 0)),
-        "job plain has 0 tasks on a node, must have at least one": split_up(
+        "job plain has 1 tasks, but asks for 2": segment("plain", units=1, amount=(1, 0)),
+        "job plain has 0 tasks on a node, must have at least 1": split_up(
             "plain", {}, {"node": 5, "units": 0, "amount": [0, 0]}
         ),
     },
     Rule.BOUNDS: {
-        "job plain is on 1 nodes, may touch 2 to 100": column("plain", nodes_min=2),
-        "job even is on 2 nodes, may touch 1 to 1": column("even", nodes_min=1, nodes_max=1),
+        "job plain is on 1 nodes, but may use 2 to 100": column("plain", nodes_min=2),
+        "job even is on 2 nodes, but may use 1 to 1": column("even", nodes_min=1, nodes_max=1),
     },
     Rule.SPLIT: {
-        "job even has 3 tasks on one node and 1 on another": split_up(
+        "job even has 3 tasks on one node and 1 on another, but asks for equal numbers": split_up(
             "even",
             {"count": 1, "units": 3, "amount": [3, 0]},
             {"node": 2, "count": 1, "units": 1, "amount": [1, 0]},
         ),
     },
     Rule.CONTIGUOUS: {
-        "job even needs consecutive nodes, and n5 does not follow n1": split_up(
+        "job even needs consecutive nodes, but n5 does not follow n1": split_up(
             "even", {"count": 1}, {"node": 5, "count": 1}
         ),
     },
@@ -290,30 +306,32 @@ BROKEN = {
         ),
     },
     Rule.MAX_SWITCHES: {
-        "job even touches 2 leaf switches, may touch 1 at most": in_turn(
+        "job even touches 2 leaf switches, but may touch at most 1": in_turn(
             on(Topology(6, (2,))), column("even", max_switches=1)
         ),
-        "job even touches 2 blocks, may touch 1 at most": in_turn(
+        "job even touches 2 blocks, but may touch at most 1": in_turn(
             on(Topology(6, (2,), kind=TopologyKind.BLOCK)),
             column("even", max_switches=1, switch_wait=1),
         ),
     },
     Rule.ELIGIBLE: {
-        "job later is on node n2, which it may not use": column("later", constraint="fast"),
+        "job later is on node n2, which its queue or constraint excludes": column(
+            "later", constraint="fast"
+        ),
     },
     Rule.AMOUNT: {
-        "job plain takes 1 core of node n0, its units need 2": segment("plain", amount=(1, 0)),
-        "job gpu takes 0 gpu of node n4, its units need 1": segment("gpu", amount=(2, 0)),
-        "job exclusive takes 1 core of node n3, its units need 1, must take all of its 4": segment(
+        "job plain takes 1 core of node n0, but its tasks need 2": segment("plain", amount=(1, 0)),
+        "job gpu takes 0 gpu of node n4, but its tasks need 1": segment("gpu", amount=(2, 0)),
+        "job exclusive takes 1 core of node n3, but its tasks need 1, and an exclusive job takes all 4": segment(
             "exclusive", amount=(1, 0)
         ),
-        "job after takes 0 core of node n0, its units need 18446744073709551616": in_turn(
+        "job after takes 0 core of node n0, but its tasks need 18446744073709551616": in_turn(
             column("after", request=(2**53, 0), units=2**11, units_max=2**11),
             segment("after", amount=(0, 0), units=2**11),
         ),
     },
     Rule.OUTAGE: {
-        "job after is on node n0, which is down in [14, 20)": outages((0, 14, 20)),
+        "job after is on node n0, which is down from 14 to 20": outages((0, 14, 20)),
     },
     Rule.PLANNED_OUTAGE: {
         (
@@ -322,14 +340,14 @@ BROKEN = {
         ): changed(outages=Outages.of([(0, 18, 20)], [10])),
     },
     Rule.CAPACITY: {
-        "job killed takes node n4 to 5 core at 3, more than its 4": in_turn(
+        "job killed starts at 3 on node n4, where jobs then use 5 core of 4": in_turn(
             column("killed", units=3, units_max=3),
             segment("killed", node=4, amount=(3, 0), units=3),
         ),
-        "job after takes node n0 to 6 core at 9, more than its 4": in_turn(
+        "job after starts at 9 on node n0, where jobs then use 6 core of 4": in_turn(
             column("after", dependency=-1), moved("after", 9, 14)
         ),
-        "job empty takes node n0 to 5 core at 4, more than its 4": in_turn(
+        "job empty starts at 4 on node n0, where jobs then use 5 core of 4": in_turn(
             column("empty", units=5, units_max=5), segment("empty", amount=(5, 0), units=5)
         ),
     },
@@ -414,7 +432,7 @@ def test_predictions_are_what_the_predictor_may_have_answered(
         wrong = job("plain", **{name: predicted})(answered)
         assert verify(wrong) == []
         (violation,) = verify(wrong, predictor=predictor)
-        message = f"has {name} {predicted}, of {predictor} it must be {expected}"
+        message = f"has {name}={predicted}, but predictor {predictor} answers {expected}"
         assert (violation.rule, violation.message) == (Rule.PREDICTION, f"job plain {message}")
         assert rules(job("too wide", **{name: 1})(answered), predictor=predictor) == [
             Rule.PREDICTION
@@ -426,7 +444,7 @@ def test_a_dependency_that_never_ends_holds_for_ever(schedule):
         column("later", dependency=ROW["withdrawn"])(schedule)
     )
     assert [violation.message for violation in verify(waits, complete=False)] == [
-        "job later starts at 12, depends (afterany) on job withdrawn, which never ends"
+        "job later starts at 12 before its dependency is met: afterany withdrawn, which never ends"
     ]
 
 
@@ -455,8 +473,8 @@ def test_a_job_alone_on_nodes_that_differ_needs_a_segment_for_each():
     rows = rows_of(schedule.segments)
     folded = resegmented(schedule, [rows[0] | {"count": 2, "units": 3}])
     assert [violation.message for violation in verify(folded)] == [
-        "job 0 takes the same of 2 nodes from n0 on, must take all of each, and they differ",
-        "job 0 takes 2 core of node n0, its units need 3, must take all of its 2",
+        "job 0 takes equal amounts of 2 nodes from n0 on, but is exclusive, and these nodes differ in size",
+        "job 0 takes 2 core of node n0, but its tasks need 3, and an exclusive job takes all 2",
     ]
 
 
@@ -496,7 +514,9 @@ def test_only_the_first_of_many_are_listed_and_all_counted():
     )
     violations = verify(early)
     assert len(violations) == 20
-    assert violations[0] == Violation(Rule.SUBMIT, "0", "job 0 starts at 0, was submitted at 1", 30)
+    assert violations[0] == Violation(
+        Rule.SUBMIT, "0", "job 0 starts at 0, before it is submitted at 1", 30
+    )
     assert [violation.job_id for violation in verify(early, limit=2)] == ["0", "1"]
     with pytest.raises(ValueError, match="limit is 0, must be at least 1"):
         verify(early, limit=0)
@@ -508,7 +528,7 @@ def test_hostile_job_names_stay_on_one_line(schedule):
     workload = schedule.workload.with_columns(job_id=names)
     broken = segment("even", units=1)(segment("plain", units=1)(schedule))
     violations = verify(replace(broken, workload=workload))
-    assert violations[0].message == r"job a\x1b[2J\nb has 1 tasks, asks for 2"
+    assert violations[0].message == r"job a\x1b[2J\nb has 1 tasks, but asks for 2"
     assert violations[1].message.startswith("job cccc")
     assert all(len(violation.message) < 150 for violation in violations)
 
@@ -530,7 +550,7 @@ def test_segments_that_do_not_belong_together_are_all_that_is_said(schedule):
     ]
     stray = segment("plain", job=10)(schedule)
     assert [violation.message for violation in verify(stray)] == [
-        "1 segments are of jobs outside [0, 10), the first of 10"
+        "1 segments are of unknown jobs, the first of row 10. The rows of jobs are 0 to 9."
     ]
 
 

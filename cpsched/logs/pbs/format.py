@@ -233,7 +233,7 @@ def _values(text: str, position: FilePosition) -> dict[str, str]:
             # A job name with blanks is not always quoted.
             pairs[-1][1].append(more)
         else:
-            raise position.error("key=value is expected", "message", more)
+            raise position.error("must be key=value", "message", more)
     values: dict[str, str] = {}
     for key, words in pairs:
         value = " ".join(words)

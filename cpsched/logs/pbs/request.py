@@ -231,7 +231,9 @@ def _cores(
     if nodes <= 1:
         return _Chunk(1, {"core": cores})
     if cores < nodes:
-        raise position.error(f"is less than the {nodes} nodes", "Resource_List.ncpus", cores)
+        raise position.error(
+            f"is less than the {nodes} nodes of the job", "Resource_List.ncpus", cores
+        )
     return _Chunk(cores, {"core": 1}, nodes=nodes, loose=True)
 
 
@@ -336,7 +338,9 @@ def _fill_counted(
                 )
         elif totals.setdefault(kind, total) != total:
             raise position.error(
-                f"differs from another key for it ({totals[kind]})", f"Resource_List.{key}", total
+                f"differs from another key for the same resource ({totals[kind]})",
+                f"Resource_List.{key}",
+                total,
             )
     for kind, total in allocated.counted.items() if allocated is not None else ():
         if total and kind not in chunk.amounts and not totals.get(kind):
@@ -479,7 +483,7 @@ def hosts(text: str) -> Allocated:
     for term in text.split("+"):
         match = _HOST.fullmatch(term)
         if not match:
-            raise ValueError("is not host/core, host/core-core or host/index*cores with + between")
+            raise ValueError("is not a list such as n1/0+n1/1, n1/0-3 or n1/0*4+n2/0*4")
         cores[match[1]] += _slots(match[2]) * int(match[3] or 1)
     return _within(Allocated(cores.total(), len(cores)))
 
@@ -498,7 +502,7 @@ def vnodes(text: str) -> Allocated:
     for term in text.replace("(", "").replace(")", "").split("+"):
         name, *items = term.split(":")
         if not name or not all("=" in item for item in items):
-            raise ValueError("is not (vnode:resource=amount:...) with + between")
+            raise ValueError("is not a list such as (n1:ncpus=4:mem=2gb)+(n2:ncpus=4)")
         # The vnodes of a host are host[0], host[1], ...
         names.add(name.partition("[")[0])
         for item in items:
@@ -520,7 +524,7 @@ def gpus(text: str) -> Allocated:
         If it has another form.
     """
     if not all("/" in term for term in text.split("+")):
-        raise ValueError("is not host-gpu/number with + between")
+        raise ValueError("is not a list such as n1-gpu/0+n1-gpu/1")
     return Allocated(counted={"gpu": len(text.split("+"))})
 
 

@@ -174,7 +174,9 @@ class _Reading:
         match = _TASKS.fullmatch(row.job_id)
         if match is None:
             if not JOB_ID.fullmatch(row.job_id):
-                raise row.position.error("is not the id of a job", "JobID", row.job_id)
+                raise row.position.error(
+                    "is not the id of a job, such as 123 or 123_4", "JobID", row.job_id
+                )
             return []
         listed, dots, _ = match[2].partition("...")
         if dots:

@@ -79,7 +79,7 @@ class LineLayout:
         columns = self._joined(cells) if tried else None
         if columns is None:
             raise position.error(
-                f"the header has {len(self.names)} columns, here are {len(cells)}"
+                f"the line has {len(cells)} columns, and the header has {len(self.names)}"
                 + (" (a name with the delimiter in it?)" if surplus > 0 else "")
             )
         return columns

@@ -329,7 +329,9 @@ def tres(text: str, column: str, position: FilePosition) -> JobTres:
     for item in text.split(",") if text not in _NOTHING else ():
         name, equals, value = item.partition("=")
         if not equals or name in values:
-            raise position.error("name=amount,name=amount is expected, each once", column, text)
+            raise position.error(
+                "must be amounts such as cpu=4,mem=8G, each name once", column, text
+            )
         values[name] = value
 
     def number(name: str, read: Callable[[str], int] = amount) -> int | None:
@@ -392,7 +394,7 @@ def _gres(text: str, column: str, position: FilePosition) -> dict[str, int]:
     for item in _SOCKETS.sub("", text).split(",") if text not in (*_NOTHING, "none") else ():
         match = GRES.fullmatch(item.replace("=", ":"))
         if not match:
-            raise position.error("name:count or name:type:count is expected", column, text)
+            raise position.error("must be resources such as gpu:2 or gpu:a100:2", column, text)
         count = position.parse(amount, column, match[3] or "1")
         items.append((match[1], match[2] or "", count))
     return with_types(items)

@@ -289,7 +289,7 @@ class _CsvReader:
         """Return records as a table of texts, and the lines of its rows."""
 
         def reject(line: int, number: int, row: str) -> None:
-            why = f"the header has {len(self.names)} columns, here are {number}"
+            why = f"the row has {number} columns, and the header has {len(self.names)}"
             self.rejected.add(TraceError(why, file=self.path, line=line), row)
 
         table, lines = rows_of(records, lines, self.names, reject, newlines_in_values=True)

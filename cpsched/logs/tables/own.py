@@ -162,9 +162,13 @@ def _check_columns(table: LogTable) -> None:
     amounts = [name for name in table.columns if _AMOUNT_COLUMN.fullmatch(name)]
     check_columns(table, "a table of jobs", (*_KNOWN, *amounts), REQUIRED)
     if ("units" in names) == ("cores" in names):
-        raise table.wrong_column("units", "needs to be the only one of cores and this column")
+        raise table.wrong_column(
+            "units", "a table has either the column units or the column cores. Keep one of them."
+        )
     if "cores" in names and "request.core" in names:
-        raise table.wrong_column("request.core", "each unit has one core where there are cores")
+        raise table.wrong_column(
+            "request.core", "is not allowed with the column cores. Drop one of them."
+        )
 
 
 def _columns(cells: TableCells, resources: Sequence[str]) -> dict[str, Any]:

@@ -60,7 +60,9 @@ class Malleable(Wrapper):
     ) -> None:
         super().__init__(dispatcher)
         if self.inner.allocator is None:
-            raise ConfigError(f"is {dispatcher}, which has no allocator", key="dispatcher")
+            raise ConfigError(
+                f"is {dispatcher}, which has no allocator. Use one such as easy.", key="dispatcher"
+            )
         check_least("depth", depth, 1)
         self._strategy = one_of(Strategy, strategy, "strategy")
         self._depth = depth

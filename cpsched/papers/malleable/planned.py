@@ -73,7 +73,9 @@ class CpMalleable(Wrapper):
     ) -> None:
         super().__init__(dispatcher)
         if self.inner.allocator is None:
-            raise ConfigError(f"is {dispatcher}, which has no allocator", key="dispatcher")
+            raise ConfigError(
+                f"is {dispatcher}, which has no allocator. Use one such as easy.", key="dispatcher"
+            )
         for key, value in (("window", window), ("running", running), ("aging", aging)):
             check_least(key, value, 1)
         self._window, self._running, self._aging = window, running, aging

@@ -75,7 +75,7 @@ def read_table(path: Path | Output, needed: str) -> Iterator[TableRow]:
     keys = [_ALIASES.get(name.lower(), name.lower()) for name in names]
     if needed.lower() not in keys:
         raise ConfigError(
-            f"has no column {needed}. Give the output of sacctmgr or sshare with -P.",
+            f"the table has no column {needed}. Give the output of sacctmgr or sshare with -P.",
             where=str(path),
             line=lines[0][0] if lines else None,
         )
@@ -83,7 +83,9 @@ def read_table(path: Path | Output, needed: str) -> Iterator[TableRow]:
         cells = line.split("|")
         if len(cells) != len(keys):
             raise ConfigError(
-                f"has {len(cells)} columns, the header {len(keys)}", where=str(path), line=number
+                f"the line has {len(cells)} columns, and the header has {len(keys)}",
+                where=str(path),
+                line=number,
             )
         account = cells[keys.index("account")] if "account" in keys else ""
         values = {
@@ -203,7 +205,7 @@ def read_associations(path: Path | Output) -> tuple[tuple[Association, ...], boo
         if not user:
             above.append((row.indent, account))
         if not account:
-            raise row.values["account"].error("must be the name of an account")
+            raise row.values["account"].error("is empty, must be the name of an account")
         key = (account, user, row.text("partition"))
         if key in seen:
             raise row.values["account"].error(

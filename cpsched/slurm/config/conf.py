@@ -186,12 +186,12 @@ def partition_nodes(conf: Conf, known: Mapping[str, frozenset[str]]) -> dict[str
             nodes = tuple(node for name in listed for node in sets.get(name, (name,)))
         unknown = next((node for node in nodes if node not in known), None)
         if unknown is not None:
-            there = "; ".join([node_lists.listed(list(known)), *(f"set {name}" for name in sets)])
+            there = ", ".join([node_lists.listed(list(known)), *(f"set {name}" for name in sets)])
             raise entry.values["nodes"].error(
                 f"has {unknown!r}, which is not a node. The nodes are {there}"
             )
         twice = next((name for name in names if name in partitions), None)
         if twice is not None:
-            raise entry.name.error(f"partition {twice!r} is also on another line")
+            raise entry.name.error(f"partition {twice!r} is on two lines. Keep one of them.")
         partitions |= {name: tuple(dict.fromkeys(nodes)) for name in names}
     return partitions

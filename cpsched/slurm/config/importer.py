@@ -137,7 +137,7 @@ def read_site(files: Files, name: str | None = None) -> ImportedSite:
         except ConfigError as error:
             if files.topology:
                 raise
-            gaps.append(Gap(str(error), "no topology", _is_wide))
+            gaps.append(Gap(str(error), "there is no topology", _is_wide))
     texts = _texts(cluster, imported.policy, name, laid_out)
     system, policy = _checked(name, texts)
     return ImportedSite(
@@ -175,9 +175,11 @@ def _add_unread_files(files: Files, gaps: list[Gap], notes: list[str]) -> None:
     if folder is None:
         return
     if (folder / "resources.yaml").is_file():
-        gaps.append(Gap("resources.yaml", "no hierarchical resources (the file is ignored)"))
+        gaps.append(
+            Gap("resources.yaml", "the file is ignored, so there are no hierarchical resources")
+        )
     if (folder / "gres.conf").is_file():
-        notes.append("gres.conf is ignored (Gres= of slurm.conf counts)")
+        notes.append("gres.conf is ignored: resources of nodes come from Gres= of slurm.conf")
 
 
 #: Values of TopologyPlugin that need no file, and those of which a file is read.
@@ -190,14 +192,14 @@ def _topology(conf: Conf, files: Files, gaps: list[Gap]) -> Path | None:
     if files.topology:
         if files.topology.suffix.lower() in (".yaml", ".yml"):
             raise ConfigError(
-                "topology.yaml is ignored. Give the same topology as a topology.conf.",
+                "topology.yaml is not supported. Give the same topology as a topology.conf.",
                 where=files.topology,
             )
         return files.topology
     folder = files.conf.parent if files.conf else None
     if folder is not None and (folder / "topology.yaml").is_file():
         # Slurm takes it in place of topology.conf and TopologyPlugin.
-        gaps.append(Gap("topology.yaml", "no topology (the file is ignored)", _is_wide))
+        gaps.append(Gap("topology.yaml", "the file is ignored, so there is no topology", _is_wide))
         return None
     plugin = conf.text("TopologyPlugin").lower()
     if plugin in _FLAT:
@@ -205,9 +207,9 @@ def _topology(conf: Conf, files: Files, gaps: list[Gap]) -> Path | None:
     path = folder / "topology.conf" if folder else None
     if plugin in _READ and path is not None and path.is_file():
         return path
-    instead = "no topology (name topology.conf with --topology)"
+    instead = "there is no topology (give --topology topology.conf)"
     if plugin not in _READ:
-        instead = "no topology (only topology/tree and topology/block are read)"
+        instead = "there is no topology (topology/tree and topology/block are supported)"
     gaps.append(Gap(f"TopologyPlugin={plugin}", instead, _is_wide))
     return None
 
@@ -222,7 +224,7 @@ def _laid_out(path: Path, cluster: SiteNodes, gaps: list[Gap], notes: list[str])
         gaps.append(
             Gap(
                 f"{path.name}: {name}",
-                "each is a switch of its own, and jobs may span them",
+                "each is a switch of its own, and jobs may use several of them",
                 _is_wide,
             )
         )
@@ -239,7 +241,9 @@ def _laid_out(path: Path, cluster: SiteNodes, gaps: list[Gap], notes: list[str])
             " has nodes of two"
         )
         if layout.flattened:
-            gaps.append(Gap(f"{path.name}: switches inside trees", "each tree is one switch"))
+            gaps.append(
+                Gap(f"{path.name}: switches inside trees", "each tree counts as one switch")
+            )
     return path.name, text
 
 
@@ -248,7 +252,7 @@ def _policy(conf: Conf, files: Files, notes: list[str]) -> ImportedPolicy:
     associations, is_tree = read_associations(files.assoc) if files.assoc else ((), True)
     if not is_tree and len({assoc.account for assoc in associations}) > 2:
         notes.append(
-            "accounts: all are placed below the root, because the table has neither ParentName nor"
+            "accounts: all are below root, because the table has neither ParentName nor"
             " indentation. Use sacctmgr -P show assoc tree, or format=...,ParentName"
         )
     if files.sshare:

@@ -47,7 +47,7 @@ class Treatment(NamedTuple):
     off: tuple[str, ...] = ()
 
 
-UNKNOWN = Treatment(Fate.UNKNOWN, "unknown key, ignored")
+UNKNOWN = Treatment(Fate.UNKNOWN, "unknown key, which is ignored")
 #: Values in lower case that say that there is none of something, or that change nothing.
 NOTHING = ("", "(null)", "n/a", "none", "no", "0", "-1", "off", "false")
 #: Values in lower case of a limit that there is not.
@@ -193,26 +193,26 @@ SLURM_CONF = Inventory(
         """,
     },
     reported={
-        "BurstBufferType": ("jobs start without staging", "burst_buffer/none"),
+        "BurstBufferType": ("jobs start without staging data", "burst_buffer/none"),
         "CompleteWait": "nodes are free as soon as a job has ended",
-        "Epilog": "takes no time",
-        "EpilogSlurmctld": "takes no time",
-        "FederationParameters": "one cluster alone",
-        "FrontendName": "nodes without front ends",
-        "JobSubmitPlugins": "jobs are as in the log, with a plug-in's changes",
+        "Epilog": "epilogs take no time",
+        "EpilogSlurmctld": "epilogs take no time",
+        "FederationParameters": "the cluster is in no federation",
+        "FrontendName": "nodes have no front ends",
+        "JobSubmitPlugins": "jobs are as in the log, after the changes of such plug-ins",
         "MaxBatchRequeue": ("jobs are requeued any number of times", "5"),
-        "MCSPlugin": ("nodes are not kept to one label", "mcs/none"),
-        "NodeFeaturesPlugins": "nodes keep their features",
-        "OverTimeLimit": "jobs end at their limit",
-        "PowerPlugin": ("power is not limited", "power/none"),
+        "MCSPlugin": ("jobs of several MCS labels share nodes", "mcs/none"),
+        "NodeFeaturesPlugins": "nodes keep the features that they have",
+        "OverTimeLimit": "jobs end at their time limit",
+        "PowerPlugin": ("power has no limit", "power/none"),
         "PrioritySiteFactorPlugin": ("priorities have no site factor", "site_factor/none"),
-        "Prolog": "takes no time (cpsched validate measures the lag of starts)",
-        "PrologSlurmctld": "takes no time (cpsched validate measures the lag of starts)",
+        "Prolog": "prologs take no time (cpsched validate measures how late jobs start)",
+        "PrologSlurmctld": "prologs take no time (cpsched validate measures how late jobs start)",
         "RequeueExit": "no job is requeued for its exit code",
         "RequeueExitHold": "no job is requeued for its exit code",
-        "ResvEpilog": "takes no time",
-        "ResvOverRun": "jobs may not run beyond their reservation",
-        "ResvProlog": "takes no time",
+        "ResvEpilog": "scripts of reservations take no time",
+        "ResvOverRun": "jobs may not run beyond the end of their reservation",
+        "ResvProlog": "scripts of reservations take no time",
     },
 )
 
@@ -221,7 +221,7 @@ REPEATED = frozenset(
     ("slurmctldhost", "prolog", "epilog", "prologslurmctld", "epilogslurmctld", "include")
 )
 
-_NEVER_CUT_SHORT = "a pass takes no time and is never cut short"
+_NEVER_CUT_SHORT = "a scheduling pass takes no time and is never cut short"
 #: Words of SchedulerParameters, ``name`` or ``name=value``.
 SCHEDULER = Inventory(
     modelled="""
@@ -255,30 +255,33 @@ SCHEDULER = Inventory(
     reported={
         "bf_allow_magnetic_slot": "MAGNETIC reservations attract no jobs",
         "bf_busy_nodes": "backfill takes nodes in the usual order, in use or not",
-        "bf_hetjob_immediate": "each component of a heterogeneous job is a job",
-        "bf_hetjob_prio": "each component of a heterogeneous job is a job",
+        "bf_hetjob_immediate": "each component of a heterogeneous job is a job of its own",
+        "bf_hetjob_prio": "each component of a heterogeneous job is a job of its own",
         "bf_licenses": "backfill reserves nothing for jobs that wait for licences",
         "bf_max_time": _NEVER_CUT_SHORT,
         "bf_node_space_size": "backfill makes any number of reservations",
         "bf_one_resv_per_job": "a job in several partitions may have a reservation in each",
-        "bf_running_job_reserve": "no reservations for running jobs",
-        "bf_topopt_enable": "no job is delayed for better nodes",
-        "bf_topopt_iterations": "no job is delayed for better nodes",
-        "delay_boot": "nodes keep their features",
+        "bf_running_job_reserve": "backfill makes no reservations for running jobs",
+        "bf_topopt_enable": "no job waits for nodes of a better topology",
+        "bf_topopt_iterations": "no job waits for nodes of a better topology",
+        "delay_boot": "nodes keep the features that they have",
         "enable_user_top": "users do not reorder their jobs",
-        "extra_constraints": "--extra is not followed",
+        "extra_constraints": "jobs run on nodes without regard to --extra",
         "max_rpc_cnt": _NEVER_CUT_SHORT,
         "max_rpc_count": _NEVER_CUT_SHORT,
         "max_sched_time": _NEVER_CUT_SHORT,
-        "max_switch_wait": ("a job without a time waits 300 s for its switches", "300"),
-        "nohold_on_prolog_fail": "no prolog fails",
-        "pack_serial_at_end": "jobs of one core go where other jobs go",
-        "preempt_reorder_count": ("one attempt to preempt fewer jobs", "1"),
-        "preempt_strict_order": "one attempt to preempt fewer jobs",
+        "max_switch_wait": (
+            "a job that gives --switches without a time waits 300 s for them",
+            "300",
+        ),
+        "nohold_on_prolog_fail": "prologs never fail",
+        "pack_serial_at_end": "one-core jobs go to the same nodes as other jobs",
+        "preempt_reorder_count": ("Slurm tries once to preempt fewer jobs", "1"),
+        "preempt_strict_order": "Slurm tries once to preempt fewer jobs",
         "reduce_completing_frag": "nodes are free as soon as a job has ended",
-        "requeue_delay": ("a requeued job rests for 121 s", "120"),
+        "requeue_delay": ("a requeued job waits 121 s before it may start again", "120"),
         "requeue_on_resume_failure": "nodes are always on",
-        "time_min_as_soft_limit": "planned with the whole time limit",
+        "time_min_as_soft_limit": "jobs are planned with their time limit, not with --time-min",
     },
 )
 
@@ -291,8 +294,8 @@ WORDS: Mapping[str, Inventory] = {
         reported={
             "min_exempt_priority": "jobs of any priority may be preempted",
             "reclaim_licenses": "no job is preempted for licences",
-            "reorder_count": ("one attempt to preempt fewer jobs", "1"),
-            "strict_order": "one attempt to preempt fewer jobs",
+            "reorder_count": ("Slurm tries once to preempt fewer jobs", "1"),
+            "strict_order": "Slurm tries once to preempt fewer jobs",
             "suspend_grace_time": ("jobs are suspended at once", "2"),
         },
     ),
@@ -300,7 +303,7 @@ WORDS: Mapping[str, Inventory] = {
         modelled="OFF CANCEL REQUEUE SUSPEND",
         reported={
             "GANG": "jobs do not take turns on the same cores",
-            "PRIORITY": "preemption as without it",
+            "PRIORITY": "preemption works as without this word",
             "WITHIN": "jobs of one QOS do not preempt each other",
         },
     ),
@@ -311,7 +314,7 @@ WORDS: Mapping[str, Inventory] = {
         """,
         irrelevant={"priorities of running jobs decide nothing": "CALCULATE_RUNNING"},
         reported={
-            "DEPTH_OBLIVIOUS": "the classic fair-share factor, by depth (NO_FAIR_TREE)",
+            "DEPTH_OBLIVIOUS": "the classic fair-share factor depends on depth (NO_FAIR_TREE)",
             "MAX_TRES_GRES": "billing is the sum of all TRES",
             "TICKET_BASED": "the fair-share factor is not ticket based",
         },
@@ -326,10 +329,10 @@ WORDS: Mapping[str, Inventory] = {
             _GONE: "OTHER_CONS_RES OTHER_CONS_TRES",
         },
         reported={
-            "CR_LLN": "nodes in the usual order, not the least loaded first",
+            "CR_LLN": "nodes are taken in the usual order, not the least loaded first",
             "CR_Socket": "jobs get cores, not whole sockets",
             "CR_Socket_Memory": "jobs get cores, not whole sockets",
-            "ENFORCE_BINDING_GRES": "any cores of a node serve its GPUs",
+            "ENFORCE_BINDING_GRES": "any core of a node may serve any of its GPUs",
             "MULTIPLE_SHARING_GRES_PJ": "shards are counted on a node, not on a GPU",
             "ONE_TASK_PER_SHARING_GRES": "shards are counted on a node, not on a GPU",
         },
@@ -341,9 +344,9 @@ WORDS: Mapping[str, Inventory] = {
             """
         },
         reported={
-            "Dragonfly": "jobs are put together as in a tree",
-            "TopoMaxSizeUnroll": "a job's range of nodes is taken as it is",
-            "TopoOptional": "all jobs are placed by the topology, if the dispatcher does that",
+            "Dragonfly": "jobs are placed as in a tree of switches",
+            "TopoMaxSizeUnroll": "a job's range of nodes stays as requested",
+            "TopoOptional": "the dispatcher decides whether jobs are placed by topology",
         },
     ),
     "DependencyParameters": Inventory(
@@ -352,7 +355,7 @@ WORDS: Mapping[str, Inventory] = {
             "how deep dependencies are looked up": "max_depend_depth",
         },
         reported={
-            "kill_invalid_depend": "a job whose dependency cannot be met waits to the log's end"
+            "kill_invalid_depend": "a job whose dependency cannot be met waits until the log ends"
         },
     ),
     "SlurmctldParameters": Inventory(
@@ -403,11 +406,11 @@ NODE = Inventory(
         """,
     },
     reported={
-        "GresConf": "only Gres is read",
-        "Parameters": "not followed",
-        "RestrictedCoresPerGPU": "any core of a node serves any job",
-        "TmpDisk": "jobs do not ask for space on local disks",
-        "Topology": "no topology of its own",
+        "GresConf": "the resources of a node are those of its Gres key",
+        "Parameters": "nodes have no parameters of their own",
+        "RestrictedCoresPerGPU": "jobs without GPUs may use all cores of a node",
+        "TmpDisk": "space on local disks has no limit",
+        "Topology": "the node has no topology of its own",
     },
 )
 NODE_SET = Inventory(modelled="NodeSet Feature Nodes")
@@ -433,20 +436,20 @@ PARTITION = Inventory(
     reported={
         "AllocNodes": ("jobs may come from any node", "all"),
         "AllowAllocNodes": ("jobs may come from any node", "all"),
-        "AllowGroups": ("all users may use it", "all"),
-        "Alternate": "jobs stay where they are",
-        "ExclusiveTopo": "jobs share blocks",
-        "ExclusiveUser": "users share nodes",
-        "LLN": "nodes as in other partitions: not the least loaded first",
+        "AllowGroups": ("all users may use the partition", "all"),
+        "Alternate": "jobs stay in their partition",
+        "ExclusiveTopo": "jobs may share blocks of the topology",
+        "ExclusiveUser": "jobs of several users may share a node",
+        "LLN": "nodes are taken in the usual order, not the least loaded first",
         "MaxCPUsPerNode": ("jobs may use all CPUs of a node", *NO_LIMIT),
         "MaxCPUsPerSocket": ("jobs may use all CPUs of a node", *NO_LIMIT),
-        "OverTimeLimit": "jobs end at their limit",
+        "OverTimeLimit": "jobs end at their time limit",
         "PowerDownOnIdle": "nodes are always on",
         "ReqResv": "jobs need no reservation",
-        "RootOnly": "all users may use it",
-        "SelectTypeParameters": "the cluster's SelectTypeParameters",
-        "State": ("it is up", "up"),
-        "Topology": "the topology of the cluster",
+        "RootOnly": "all users may use the partition",
+        "SelectTypeParameters": "SelectTypeParameters of slurm.conf apply",
+        "State": ("the partition is up", "up"),
+        "Topology": "the topology of the cluster applies",
     },
 )
 
@@ -455,17 +458,17 @@ RESERVATION = Inventory(
     modelled="ReservationName StartTime EndTime Nodes Users Accounts Flags",
     irrelevant={"follows from others": "Duration NodeCnt CoreCnt TRES State", "a text": "Comment"},
     reported={
-        "AllowedPartitions": "jobs of any partition may name it",
-        "BurstBuffer": "no burst buffers are kept",
-        "CoreIDs": "whole nodes are kept",
-        "Features": "the nodes are those it has now",
-        "Groups": "its groups have no rights",
-        "Licenses": "no licences are kept",
-        "MaxStartDelay": "jobs keep off if they would run into it",
-        "NodeName": "whole nodes are kept",
-        "PartitionName": "jobs of any partition may name it",
-        "QOS": "jobs of any QOS may name it",
-        "Watts": "power is not limited",
+        "AllowedPartitions": "jobs of any partition may use the reservation",
+        "BurstBuffer": "the reservation has no burst buffers",
+        "CoreIDs": "the reservation has whole nodes",
+        "Features": "the reservation keeps the nodes that it has now",
+        "Groups": "members of its groups may not use the reservation",
+        "Licenses": "the reservation has no licences",
+        "MaxStartDelay": "no job that could run into the reservation starts on its nodes",
+        "NodeName": "the reservation has whole nodes",
+        "PartitionName": "jobs of any partition may use the reservation",
+        "QOS": "jobs of any QOS may use the reservation",
+        "Watts": "power has no limit",
     },
 )
 #: Flags of reservations.
@@ -478,23 +481,23 @@ RESERVATION_FLAGS = Inventory(
         """
     },
     reported={
-        "DAILY": "it takes place once",
-        "FIRST_CORES": "whole nodes are kept",
-        "FLEX": "jobs stay inside it",
-        "HOURLY": "it takes place once",
-        "MAGNETIC": "only jobs that name it use it",
-        "PURGE_COMP": "it is kept to its end",
-        "REPLACE": "its nodes stay the same",
-        "REPLACE_DOWN": "its nodes stay the same",
-        "STATIC": "its nodes stay the same",
-        "TIME_FLOAT": "it begins when it says",
-        "WEEKDAY": "it takes place once",
-        "WEEKEND": "it takes place once",
-        "WEEKLY": "it takes place once",
+        "DAILY": "the reservation takes place once",
+        "FIRST_CORES": "the reservation has whole nodes",
+        "FLEX": "its jobs stay on its nodes and within its times",
+        "HOURLY": "the reservation takes place once",
+        "MAGNETIC": "only jobs that name the reservation use it",
+        "PURGE_COMP": "the reservation lasts until its end",
+        "REPLACE": "the reservation keeps its nodes",
+        "REPLACE_DOWN": "the reservation keeps its nodes",
+        "STATIC": "the reservation keeps its nodes",
+        "TIME_FLOAT": "the reservation begins at its StartTime",
+        "WEEKDAY": "the reservation takes place once",
+        "WEEKEND": "the reservation takes place once",
+        "WEEKLY": "the reservation takes place once",
     },
 )
 
-_NOT_ENFORCED = "not enforced"
+_NOT_ENFORCED = "the limit is not enforced"
 _LIMITS_MODELLED = """
     GrpTRES GrpJobs MaxTRES MaxTRESPerNode MaxTRESMins MinTRES MaxTRESPU MaxTRESPA MaxJobs
     MaxJobsPU MaxJobsPA MaxWall
@@ -525,9 +528,9 @@ QOS_COLUMNS = Inventory(
     irrelevant={"a text or a number": "Description Descr ID"},
     reported={
         **_LIMITS_REPORTED,
-        "LimitFactor": ("limits of associations are not multiplied", "1", "1.000000"),
-        "UsageThres": "jobs of associations below the threshold run, too",
-        "UsageThreshold": "jobs of associations below the threshold run, too",
+        "LimitFactor": ("limits of associations apply without this factor", "1", "1.000000"),
+        "UsageThres": "jobs start whatever the fair share of their association is",
+        "UsageThreshold": "jobs start whatever the fair share of their association is",
     },
 )
 #: Flags of a QOS.
@@ -535,20 +538,20 @@ QOS_FLAGS = Inventory(
     modelled="OverPartQOS",
     irrelevant={"no value": "NotSet None"},
     reported={
-        "Deleted": "as one that is there",
-        "DenyOnLimit": "a job beyond a limit waits",
-        "EnforceUsageThreshold": "jobs of associations below the threshold run, too",
-        "NoDecay": "usage decays as that of other QOS",
-        "NoReserve": "its jobs get reservations as others do",
-        "PartitionMaxNodes": "the partition's MaxNodes counts",
-        "PartitionMinNodes": "the partition's MinNodes counts",
-        "PartitionQos": "not followed",
-        "PartitionTimeLimit": "the partition's MaxTime counts",
-        "PartitionMaxTime": "the partition's MaxTime counts",
-        "Relative": "limits are taken as numbers, not as percent",
-        "RequiresReservation": "its jobs need no reservation",
-        "RequiredReservation": "its jobs need no reservation",
-        "UsageFactorSafe": "usage is not checked beforehand",
+        "Deleted": "the QOS is still in use",
+        "DenyOnLimit": "a job beyond a limit waits instead of being rejected",
+        "EnforceUsageThreshold": "jobs start whatever the fair share of their association is",
+        "NoDecay": "usage of the QOS decays as that of others",
+        "NoReserve": "backfill reserves nodes for jobs of the QOS, too",
+        "PartitionMaxNodes": "MaxNodes of the partition applies",
+        "PartitionMinNodes": "MinNodes of the partition applies",
+        "PartitionQos": "the flag has no effect",
+        "PartitionTimeLimit": "MaxTime of the partition applies",
+        "PartitionMaxTime": "MaxTime of the partition applies",
+        "Relative": "limits are amounts, not percentages",
+        "RequiresReservation": "jobs of the QOS need no reservation",
+        "RequiredReservation": "jobs of the QOS need no reservation",
+        "UsageFactorSafe": "a job may start whatever usage it will add",
     },
 )
 #: Columns of ``sacctmgr show assoc``, after other names of a column are replaced.
@@ -563,5 +566,9 @@ ASSOCIATION_COLUMNS = Inventory(
         "names of the keys of a workload": "DefaultWCKey WCKeys",
         "a user's defaults, which a log has": "DefaultAccount DefaultAcct",
     },
-    reported={**_LIMITS_REPORTED, "Flags": "not followed", "DelDate": "as if it were there"},
+    reported={
+        **_LIMITS_REPORTED,
+        "Flags": "the flags have no effect",
+        "DelDate": "the association is still in use",
+    },
 )

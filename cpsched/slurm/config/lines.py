@@ -173,13 +173,12 @@ def given_twice(first: Setting, last: Setting) -> str:
         before = f"on line {first.line}, too"
     else:
         before = f"in {first.where}, too"
-    return (
-        f"{last.where}:{last.line}: {last.key} is given {before}: {last.text} counts, the last one"
-    )
+    place = f"{last.where}:{last.line}: {last.key}"
+    return f"{place} is given {before}. The last value counts: {last.text}"
 
 
 def _number(text: str) -> int:
     value = quantities.number(text)
     if value < 0:
-        raise ValueError("must be a whole number from 0 on")
+        raise ValueError("must be a whole number, 0 or more")
     return value

@@ -147,13 +147,14 @@ def read_nodes(conf: Conf) -> SiteNodes:
         counts = _cpus(entry)
         for name in entry.hosts():
             if name in nodes:
-                raise entry.name.error(f"has {name!r}, which another line has as well")
+                raise entry.name.error(f"names {name!r}, which another line defines, too")
             nodes[name] = _node(entry, name, counts)
             if nodes[name].state.startswith(_FUTURE):
                 future.add(name)
     if len(nodes) == len(future):
         raise ConfigError(
-            "has no nodes. Give scontrol show node if they register themselves.", where=conf.where
+            "the file has no nodes. Give the output of scontrol show node if they register alone.",
+            where=conf.where,
         )
     features = {name: frozenset(node.features) for name, node in nodes.items()}
     partitions = {
@@ -200,7 +201,9 @@ def _node(entry: ConfigLine, name: str, counts: _Counts) -> SiteNode:
     usable = entry.number("CpuEffective", cpus - specialized)
     mem = entry.number("RealMemory", 1) - entry.number("MemSpecLimit", 0)
     if usable < 1:
-        raise entry.name.error(f"has {cpus} CPUs, of which none is left for jobs")
+        raise entry.name.error(
+            f"has {cpus} CPUs, and CoreSpecCount or CpuSpecList leaves none for jobs"
+        )
     feature = entry.text("Features") or entry.text("Feature")
     return SiteNode(
         name=name,
@@ -220,7 +223,7 @@ def read_gres(value: Setting) -> tuple[NodeGres, ...]:
     for item in _BETWEEN.split(value.text):
         match = _GRES.fullmatch(item.strip())
         if match is None:
-            raise value.error(f"has {item.strip()!r}, which is not of the form gpu:a100:4")
+            raise value.error(f"has {item.strip()!r}, which is not like gpu:4 or gpu:a100:4")
         name, kind, free, count = match.groups()
         if kind and kind.lower() == "no_consume":
             kind, free = None, kind

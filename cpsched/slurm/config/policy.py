@@ -135,7 +135,7 @@ def _as_slurm_reads(
     if parameter.kind is FLAG:
         if value.text and not value.read(parameter.kind.read):
             imported.notes.append(
-                f"{value.key}={value.text} is on, as Slurm looks for the word alone"
+                f"{value.key}={value.text} is on, because Slurm ignores the value of this word"
             )
         return replace(value, text="yes")
     match = _DIGITS.fullmatch(value.text)
@@ -143,7 +143,7 @@ def _as_slurm_reads(
         return value
     if match[2]:
         imported.notes.append(
-            f"{value.key}={value.text} is {match[1]}: Slurm reads the digits alone"
+            f"{value.key}={value.text} counts as {match[1]}, because Slurm reads the digits only"
         )
     number = str(int(match[1]))
     try:
@@ -200,7 +200,7 @@ def _value(entry: ConfigLine, key: PolicyKey) -> Any:
     of_all = entry.text(key.name).upper() in _ALL
     value = ABSENT if of_all else entry.value(key)
     if value is ABSENT and key.needed:
-        raise entry.name.error(f"has no {key.name}")
+        raise entry.name.error(f"has no {key.name}. Add {key.name}=VALUE to the line.")
     return value
 
 
@@ -259,7 +259,7 @@ def _licenses(conf: Conf) -> dict[str, int]:
     for item in conf.words("Licenses"):
         match = _LICENSE.fullmatch(item)
         if match is None:
-            raise conf.parameters["licenses"].error(f"has {item!r}, not of the form matlab:4")
+            raise conf.parameters["licenses"].error(f"has {item!r}, which is not like matlab:4")
         if count := int(match[2] or 1):
             licenses[match[1].strip()] = count
     return licenses

@@ -168,7 +168,7 @@ def _read(text: str, where: str) -> _TopologyConf:
         entry = pairs(content, where, line, notes.append)
         own = _type_of(entry, where, line)
         if kind not in ("", own):
-            message = "switches and blocks cannot be in one file"
+            message = "the file has switches and blocks. Keep one of them."
             raise ConfigError(message, where=where, line=line, key="SwitchName")
         kind = own
         if "blocksizes" in entry:
@@ -183,10 +183,14 @@ def _read(text: str, where: str) -> _TopologyConf:
         names = hosts(entry[given[0]])
         unit = Switch(name, names) if given == ["nodes"] else Switch(name, children=names)
         if name.text in units:
-            raise unit.error(f"is on line {units[name.text].name.line} as well")
+            raise unit.error(
+                f"line {units[name.text].name.line} defines the same name. Keep one of the lines."
+            )
         units[name.text] = unit
     if not units:
-        raise ConfigError("has neither a SwitchName nor a BlockName", where=where)
+        raise ConfigError(
+            "no line has SwitchName or BlockName. Give a topology.conf of Slurm.", where=where
+        )
     return _TopologyConf(where, kind, units, sizes, notes)
 
 
@@ -198,7 +202,7 @@ def _type_of(entry: dict[str, Setting], where: str, line: int) -> str:
             message = f"unknown key.{hint} Keys: {keys}."
             raise ConfigError(message, where=where, line=line, key=value.key)
     if entry.keys().isdisjoint(("switchname", "blockname", "blocksizes")):
-        message, first = "needs a SwitchName or a BlockName", next(iter(entry.values()))
+        message, first = "the line needs SwitchName or BlockName", next(iter(entry.values()))
         raise ConfigError(message, where=where, line=line, key=first.key)
     return "tree" if "switchname" in entry else "block"
 
@@ -211,7 +215,9 @@ def _sizes(text: str) -> tuple[int, ...]:
     sizes = tuple(map(int, parts))
     ratios = [size / max(below, 1) for below, size in pairwise(sizes)]
     if sizes[0] < 1 or any(ratio < 2 or not np.log2(ratio).is_integer() for ratio in ratios):
-        raise ValueError("must be numbers each of which is a power of two times the one before it")
+        raise ValueError(
+            "must be sizes each of which is 2, 4, 8, ... times the one before it, such as 18,36"
+        )
     return sizes
 
 
@@ -243,14 +249,14 @@ def _known(
                 own.append(node)
         units[name] = replace(unit, nodes=tuple(own))
     if not owner:
-        message = "has none of the nodes that the system has"
+        message = "no node of the file is a node of the system. Check the names of the nodes."
         raise ConfigError(message, where=conf.where, key=next(iter(units.values())).name.key)
     if unknown:
         names = brief(compress(unknown))
-        conf.notes.append(f"{conf.where}: unknown node {names}, ignored")
+        conf.notes.append(f"{conf.where}: unknown nodes are ignored: {names}")
     if twice:
         conf.notes.append(
-            f"{conf.where}: nodes are in the first of several switches or blocks:"
+            f"{conf.where}: a node in several switches or blocks counts for the first:"
             f" {brief(', '.join(twice))}"
         )
     return units, tuple(name for name in node_names if name not in owner)
@@ -264,7 +270,9 @@ def _blocks(
     base = sizes[0] if sizes else 1
     for block in blocks:
         if len(block.nodes) < base:
-            raise block.error(f"has {len(block.nodes)} nodes, the base block size is {base}")
+            raise block.error(
+                f"the block has {len(block.nodes)} nodes, and the base block size is {base}"
+            )
     nodes = np.array([len(block.nodes) for block in blocks])
     levels = [nodes]
     levels.extend(np.add.reduceat(nodes, range(0, len(nodes), size // base)) for size in sizes[1:])
@@ -311,10 +319,10 @@ def _roots(units: dict[str, Switch]) -> list[Switch]:
     for unit in units.values():
         for child in unit.children:
             if child not in units:
-                raise unit.error(f"has a switch {child!r}, which the file lacks")
+                raise unit.error(f"names the switch {child!r}, which no line of the file defines")
             if child in parent:
                 raise unit.error(
-                    f"has a switch {child!r}, which is below {parent[child].name.text!r} too"
+                    f"names the switch {child!r}, which {parent[child].name.text!r} names, too"
                 )
             parent[child] = unit
     roots = [unit for unit in units.values() if unit.name.text not in parent]
@@ -326,5 +334,5 @@ def _roots(units: dict[str, Switch]) -> list[Switch]:
         waiting.extend(below)
     lost = next((unit for unit in units.values() if unit not in reached), None)
     if lost is not None:
-        raise lost.error("is below itself")
+        raise lost.error("the switch is below itself")
     return roots

@@ -195,14 +195,14 @@ def of_site(cluster: SiteNodes, imported: ImportedPolicy) -> list[Gap]:
     gaps = [*_of_parameters(conf, imported), *_of_partitions(conf), *_of_nodes(cluster)]
     gaps += [*_of_lines(conf), *_of_reservations(conf)]
     if imported.undescribed:
-        instead = "without limits and priority (named, but not described: --qos)"
+        instead = "such QOS have no limits and no priority (describe them with --qos)"
         gaps.append(Gap(f"QOS {few(imported.undescribed)}", instead))
     return gaps
 
 
 def _of_parameters(conf: Conf, imported: ImportedPolicy) -> Iterator[Gap]:
     for name, words in imported.words.items():
-        yield Gap(f"{name}={few(words)}", f"{PARAMETERS[name].default} instead")
+        yield Gap(f"{name}={few(words)}", f"{PARAMETERS[name].default} applies")
     for name, inventory in WORDS.items():
         yield from of_words(name, conf.words(name), inventory)
     for value, instead in _ignored(conf.parameters, SLURM_CONF):
@@ -267,7 +267,7 @@ def _of_reservations(conf: Conf) -> Iterator[Gap]:
         name = entry.name.text
         touches = partial(lambda own, job: job.text("reservation") == own, name)
         if not entry.text("Nodes"):
-            yield Gap(f"reservation {name} without nodes", "left out", touches)
+            yield Gap(f"reservation {name} without nodes", "the reservation is left out", touches)
             continue
         for value, instead in _ignored(entry.values, RESERVATION):
             yield Gap(f"{value.key}={brief(value.text)} of reservation {name}", instead, touches)
@@ -333,22 +333,22 @@ def _of_nodes(cluster: SiteNodes) -> Iterator[Gap]:
     if down := list(dict.fromkeys((*down, *listed))):
         yield Gap(
             f"{counted(len(down), 'node')} down or drained: {brief(compress(down))}",
-            "they are up (use simulate --outages)",
+            "the nodes are up (use simulate --outages)",
         )
     if cloud := [node for node in cluster.nodes if "CLOUD" in node.state]:
-        yield Gap(f"{counted(len(cloud), 'node')} of State=CLOUD", "they are always on")
+        yield Gap(f"{counted(len(cloud), 'node')} of State=CLOUD", "the nodes are always on")
     mixed = _several_types(cluster)
     if mixed:
         yield Gap(
             f"{counted(len(mixed), 'node')} with several types of a resource:"
             f" {brief(compress(mixed))}",
-            "a job that names none takes of no type in particular",
+            "a job that names no type gets units of any type",
         )
     yield from _of_keys_of_nodes(cluster.conf)
     yield from (gap for gap, there in _parts_of_gpus(cluster) if there)
     free = sorted({gres.name for node in cluster.nodes for gres in node.gres if not gres.consumed})
     if free:
-        yield Gap(f"resources that are not used up (no_consume): {few(free)}", "left out")
+        yield Gap(f"resources that are not used up (no_consume): {few(free)}", "they are left out")
 
 
 def _has_licences(job: AccountedJob) -> bool:
@@ -383,7 +383,7 @@ def of_jobs(cluster: SiteNodes) -> list[Gap]:
     """Return the requests of jobs that are not modelled."""
     types = cluster.types()
     return [
-        Gap("heterogeneous jobs", "each component is a job", _is_part),
+        Gap("heterogeneous jobs", "each component is a job of its own", _is_part),
         Gap(
             "features with counts ([a*2&b*4])",
             "such jobs are rejected",
@@ -391,7 +391,7 @@ def of_jobs(cluster: SiteNodes) -> list[Gap]:
         ),
         Gap(
             "types of GRES that no node has",
-            "any serves",
+            "units of any type serve such jobs",
             lambda job: any(
                 kind not in types[name] and ("" in types[name] or len(types[name]) == 1)
                 for name, kind in _typed(job, types)
@@ -426,7 +426,7 @@ def _parts_of_gpus(cluster: SiteNodes) -> Iterator[tuple[Gap, bool]]:
     yield (
         Gap(
             f"MIG profiles {few(profiles)}".rstrip(),
-            "an instance is a gpu of its own type, in GPU-hours too",
+            "each instance counts as a GPU of its own type, in GPU-hours too",
             lambda job: any(_MIG.search(kind) for kind in job.gres),
         ),
         bool(profiles),
@@ -435,7 +435,7 @@ def _parts_of_gpus(cluster: SiteNodes) -> Iterator[tuple[Gap, bool]]:
     yield (
         Gap(
             "shards of GPUs (shard, mps)",
-            "counted in addition to GPUs (a GPU may be allocated as a GPU and in shards)",
+            "shards and GPUs are counted apart (a GPU may be allocated as both)",
             lambda job: not job.gres.isdisjoint(parts),
         ),
         not set(parts).isdisjoint(types),

@@ -80,7 +80,7 @@ def _of_limits(policy: SlurmPolicy, owners: LimitOwners) -> Iterator[Gap]:
     """Yield the limits that are read and enforced nowhere."""
     for limit in UNENFORCED:
         if having := [owner for owner, limits in _limits(policy) if limit in limits]:
-            yield owners.gap(limit, having, "not enforced")
+            yield owners.gap(limit, having, "the limit is not enforced")
 
 
 def _of_cells(imported: ImportedPolicy, owners: LimitOwners) -> Iterator[Gap]:
@@ -118,13 +118,17 @@ def _of_tres(cluster: SiteNodes, policy: SlurmPolicy, owners: LimitOwners) -> It
             for tres in uncounted(limits.get(limit, ()), resources):
                 alike.setdefault(tres, []).append(owner)
         for tres, having in alike.items():
-            yield owners.gap(f"{limit} of {tres}", having, "not enforced (no node has it)")
+            yield owners.gap(
+                f"{limit} of {tres}", having, "the limit is not enforced (no node has the resource)"
+            )
     if missing := uncounted(policy["PriorityWeightTRES"], resources):
-        yield Gap(f"PriorityWeightTRES of {few(missing)}", "adds 0 (no node has it)")
+        yield Gap(
+            f"PriorityWeightTRES of {few(missing)}", "such weights add 0 (no node has the resource)"
+        )
     for name, partition in policy.partitions.items():
         if missing := uncounted(partition.billing, resources):
             yield Gap(
                 f"TRESBillingWeights of {few(missing)} of {name}",
-                "adds 0 (no node has it)",
+                "such weights add 0 (no node has the resource)",
                 lambda job, inside=name: inside in job.partitions,  # type: ignore[misc]
             )

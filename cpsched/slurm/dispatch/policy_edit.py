@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from cpsched.errors import ConfigError, did_you_mean
+from cpsched.errors import ConfigError, did_you_mean, instead_of
 from cpsched.slurm.dispatch import policy_file
 from cpsched.slurm.dispatch.policy import (
     ASSOCIATIONS,
@@ -66,9 +66,11 @@ def _named(policy: SlurmPolicy, kind: str, name: str, text: str) -> tuple[Policy
     if kind not in _TABLES:
         known = (*_TABLES, _LICENSES)
         hint = did_you_mean(kind, known)
-        raise ConfigError(f"{kind!r} must be one of: {', '.join(known)}.{hint}", where=text)
+        raise ConfigError(f"unknown table {kind!r}.{hint} Tables: {', '.join(known)}.", where=text)
     if not name:
-        raise ConfigError(f"must be {kind}.NAME.KEY=VALUE", where=text)
+        raise ConfigError(
+            f"the name or the key is missing. Write {kind}.NAME.KEY=VALUE.", where=text
+        )
     table, field = _TABLES[kind]
     there = [entry for entry in table.of(policy) if kind != "account" or not entry.user]
     entries = [entry for entry in there if getattr(entry, field) == name]
@@ -89,16 +91,18 @@ def _changed(
     key = next((candidate for candidate in table.keys if candidate.name in (name, short)), None)
     if key is None:
         names = [candidate.name for candidate in table.keys]
-        hint = did_you_mean(name, names)
+        there = instead_of(name, names, "Keys")
         if name == "MaxTime":
-            hint = " A queue's limit is the system's: the change max-time QUEUE=TIME."
-        raise ValueError(f"unknown key.{hint}")
+            there = (
+                ". The system file has the limit of a queue: use --change 'max-time QUEUE=TIME'."
+            )
+        raise ValueError(f"unknown key{there}")
     if key.needed and not text:
-        raise ValueError("must have a value")
+        raise ValueError("the value is missing. Write KEY=VALUE.")
     try:
         value = key.kind.read(text) if text else key.usual
     except ValueError as error:
-        raise ValueError(f"is {text!r}, {error}") from None
+        raise ValueError(f"{text!r} {error}") from None
     changed = []
     for entry in table.of(policy):
         new = entry

@@ -119,7 +119,7 @@ def _read(kind: ValueType, value: str | tuple[str, ...]) -> Any:
     try:
         return kind.read(text)
     except ValueError as error:
-        raise ConfigError(f"is {text!r}, {error}") from None
+        raise ConfigError(f"{text!r} {error}") from None
 
 
 def _entries(table: PolicyTable, entries: Iterable[Model]) -> Any:
@@ -151,7 +151,7 @@ def problems(policy: SlurmPolicy) -> Iterator[tuple[str, str]]:
         if reservation.end <= reservation.start:
             yield f"reservation[{number}].EndTime", "must be after StartTime"
         if not reservation.nodes:
-            yield f"reservation[{number}].Nodes", "is empty"
+            yield f"reservation[{number}].Nodes", "is empty. Name the nodes of the reservation."
     for number, qos in enumerate(policy.qos.values(), start=1):
         yield from _lacking(f"qos[{number}].Preempt", qos.preempt, policy.qos, "QOS")
     for number, part in enumerate(policy.partitions.values(), start=1):
@@ -166,7 +166,10 @@ def _of_associations(policy: SlurmPolicy) -> Iterator[tuple[str, str]]:
     for number, assoc in enumerate(policy.associations, start=1):
         key = f"association[{number}]"
         if (identity := (assoc.account, assoc.user, assoc.partition)) in seen:
-            yield key, "is given twice for the same account, user and partition"
+            yield (
+                key,
+                "account, user and partition are those of an earlier association. Keep one.",
+            )
         seen.add(identity)
         named, above = ("Account", assoc.account) if assoc.user else ("Parent", assoc.parent)
         yield from _lacking(f"{key}.{named}", [above], parents, "account")
@@ -175,7 +178,7 @@ def _of_associations(policy: SlurmPolicy) -> Iterator[tuple[str, str]]:
         while (at := parents.get(at, "")) and steps <= len(parents):
             steps += 1
         if at:
-            yield f"{key}.Parent", f"{assoc.account!r} is below itself"
+            yield f"{key}.Parent", f"the account {assoc.account!r} is below itself"
 
 
 def _lacking(

@@ -76,9 +76,9 @@ def count(least: int = 0, largest: int = LARGEST, off: int | None = None) -> Val
     def read(text: str) -> int:
         value = min(INFINITE, largest) if is_endless(text) else number(text)
         if not least <= value <= largest and value != off:
-            top = "on" if largest == LARGEST else f"to {largest}"
+            top = f", {least} or more" if largest == LARGEST else f" from {least} to {largest}"
             other = "" if off is None else f", or {off}"
-            raise ValueError(f"must be a whole number from {least} {top}{other}")
+            raise ValueError(f"must be a whole number{top}{other}")
         return value
 
     return ValueType("count", read)
@@ -104,7 +104,7 @@ def words(*choices: str) -> ValueType:
         given = names(text)
         unknown = next((word for word in given if word.lower() not in known), None)
         if unknown is not None and choices:
-            raise ValueError(f"{unknown!r} must be one of: {', '.join(choices)}")
+            raise ValueError(f"has the unknown word {unknown!r}. Known words: {', '.join(choices)}")
         return frozenset(known.get(word.lower(), word) for word in given)
 
     return ValueType("words", read, lambda value: ",".join(sorted(value)), choices)
@@ -137,7 +137,7 @@ def _time(text: str) -> int:
         return _with_units(seconds, text)
     except ValueError:
         raise ValueError(
-            "must be minutes, hours:minutes:seconds, days-hours, UNLIMITED, or 4h"
+            "must be a time as Slurm writes it (minutes, 4:00:00, 1-12, UNLIMITED) or like 4h"
         ) from None
 
 
@@ -161,7 +161,7 @@ def _number(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value < float("inf"):
-        raise ValueError("must be a number from 0 on")
+        raise ValueError("must be a number, 0 or more")
     return value
 
 
@@ -170,7 +170,7 @@ def _shares(text: str) -> int | None:
         return None
     shares = number(text)
     if shares < 0:
-        raise ValueError('must be a whole number from 0 on, or "parent"')
+        raise ValueError('must be a whole number, 0 or more, or "parent"')
     return shares
 
 
@@ -187,12 +187,12 @@ def tres(text: str) -> dict[str, int]:
     for item in names(text):
         name, equals, value = item.partition("=")
         if not equals or not name:
-            raise ValueError(f"{item!r} is not an amount, such as cpu=100")
+            raise ValueError(f"must list amounts such as cpu=100,mem=2T. {item!r} has none.")
         name = name.lower()
         try:
             amounts[name] = memory(value) if name == "mem" else amount(value)
         except ValueError as error:
-            raise ValueError(f"{item!r} {error}") from None
+            raise ValueError(f"has {item!r}, whose value {error}") from None
     return amounts
 
 
@@ -207,7 +207,7 @@ def _weights(text: str) -> dict[str, float]:
         except ValueError:
             equals = ""
         if not equals or unit not in _SIZES:
-            raise ValueError(f"{item!r} is not a weight, such as CPU=1.0 or Mem=0.25G")
+            raise ValueError(f"must list weights such as CPU=1.0,Mem=0.25G. {item!r} is none.")
         weights[name.lower()] = number / _SIZES[unit]
     return weights
 

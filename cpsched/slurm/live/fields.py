@@ -57,11 +57,13 @@ def records(text: str, fields: tuple[str, ...], mark: str) -> Iterator[dict[str,
     """
     *lines, rest = text.split(f"{mark}{mark}\n")
     if rest.strip():
-        raise UnreadableError(f"a record is not complete: {rest[:60]!r}")
+        raise UnreadableError(f"Slurm's output ends within a record: {rest[:60]!r}")
     for record in lines:
         values = record.split(mark)
         if len(values) != len(fields):
-            raise UnreadableError(f"has {len(values)} fields, must have {len(fields)}: {record!r}")
+            raise UnreadableError(
+                f"a record of Slurm has {len(values)} fields, must have {len(fields)}: {record!r}"
+            )
         yield dict(zip(fields, values, strict=True))
 
 
@@ -82,7 +84,7 @@ def job_of(row: Mapping[str, str]) -> LiveJob:
                 values[attribute] = reader(value)
         except ValueError as error:
             key = row["JobArrayID"]
-            raise UnreadableError(f"job {key!r}: {field} is {value!r}, {error}") from None
+            raise UnreadableError(f"job {key!r}: {field} {value!r} {error}") from None
     total = values.pop("mem_total", 0)
     job = LiveJob(**values)
     return replace(
@@ -117,7 +119,9 @@ def reservations_of(text: str) -> tuple[Reserved, ...]:
         try:
             names = hosts(nodes) if nodes not in _NOTHING else ()
         except ValueError as error:
-            raise UnreadableError(f"a reservation's nodes are {nodes!r}, {error}") from None
+            raise UnreadableError(
+                f"the nodes {nodes!r} of a reservation: the text {error}"
+            ) from None
         if names:
             reservations.append(Reserved(names, int(start), int(end)))
     return tuple(

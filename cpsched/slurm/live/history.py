@@ -70,10 +70,14 @@ def history_in(path: Path, system: System, now: int) -> list[PastJob]:
     """
     workload = read_log(path)
     if workload.epoch is None:
-        raise ConfigError("has no dates, so its last days are unknown", where=path)
+        raise ConfigError(
+            "the log has no dates, so its last days are unknown. Export it with sacct.", where=path
+        )
     past = _past(workload, system, now)
     if not past:
-        raise ConfigError(f"has no job that started in the last {DAYS} days", where=path)
+        raise ConfigError(
+            f"no job of the log started in the last {DAYS} days. Export a newer log.", where=path
+        )
     return past
 
 

@@ -234,7 +234,8 @@ class LiveMirror:
         starts = [action for action in decision.actions if isinstance(action, Start)]
         if len(starts) < len(decision.actions):
             raise DispatchError(
-                f"{self._dispatcher} asks for other actions than starts on a live Slurm"
+                f"{self._dispatcher} asks for actions other than starts, and on a live Slurm"
+                " jobs can only start. Use another dispatcher."
             )
         if (plan := decision.planned_starts) is not None:
             planned = zip(plan.handle, plan.start, strict=True)

@@ -195,9 +195,11 @@ def run_command(
             f"'{command[0]}' is missing in PATH. Run this command on a Slurm client host."
         ) from None
     except subprocess.TimeoutExpired:
-        raise UnreachableError(f"{command[0]} gives no answer within {patience} s") from None
+        raise UnreachableError(
+            f"{command[0]} gave no answer within {patience} s. Check that slurmctld answers."
+        ) from None
 
 
 def _check_reached(complaint: str) -> None:
     if _UNREACHABLE.search(complaint):
-        raise UnreachableError(f"Slurm gives no answer: {' '.join(complaint.split())}")
+        raise UnreachableError(f"slurmctld does not answer: {' '.join(complaint.split())}")

@@ -90,5 +90,5 @@ def _update(job: str, required: Sequence[str], nodes_min: int, nodes_max: int) -
 
 def _checked(pattern: re.Pattern[str], text: str) -> str:
     if not pattern.fullmatch(text):
-        raise ConfigError(f"{text!r} is not a number of a job or a name of a node")
+        raise ConfigError(f"{text!r} is neither the id of a job nor the name of a node")
     return text

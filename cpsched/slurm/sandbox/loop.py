@@ -161,7 +161,7 @@ class SandboxLoop:
         why = f"job {key} has not started within {_PATIENCE} s: Slurm says {reason}"
         self._withdrawn[key] += 1
         if self._withdrawn[key] >= _MOST_TRIES:
-            raise RunError(f"{why}, for the {_MOST_TRIES}th time")
+            raise RunError(f"{why} ({_MOST_TRIES} attempts)")
         # A job that cannot be held has just started or ended.
         if commands.withdraw(self._slurm, self._unconfirmed[key][0]):
             self._say(f"{why}. It is held again")

@@ -205,7 +205,8 @@ class PrivateSlurm:
         longest = max(len(str(spool / node / f"{node}{_STEP}")) for node in self.nodes)
         if longest > _LONGEST_SOCKET:
             raise ConfigError(
-                f"is {longest - _LONGEST_SOCKET} characters too long for Slurm's sockets",
+                f"is {longest - _LONGEST_SOCKET} characters too long for Slurm's sockets. Choose a"
+                " shorter path.",
                 where=self.folder,
             )
 
@@ -233,7 +234,9 @@ class PrivateSlurm:
         """
         started = self._daemons.get("slurmctld", [])
         if not any(daemon.poll() is None for daemon in started):
-            raise ConfigError("the controller of this sandbox has ended", where=self.folder)
+            raise ConfigError(
+                "slurmctld of this sandbox has ended. Start the sandbox again.", where=self.folder
+            )
         lines = self.run("scontrol", "show", "config").splitlines()
         parts = [line.partition("=") for line in lines]
         shown = {name.strip(): value.strip() for name, _, value in parts}
@@ -369,4 +372,4 @@ def free_ports(count: int) -> int:
                 with closing(socket.socket()) as taken:
                     taken.bind(("127.0.0.1", port))
             return first
-    raise RuntimeError(f"no {count} free ports in a row")
+    raise RuntimeError(f"this machine has no {count} consecutive free ports")

@@ -114,10 +114,10 @@ def in_file(path: Path) -> list[SandboxJob]:
             continue
         if not (first.isascii() and first.isdigit() and options):
             raise ConfigError(
-                f"{source}: must be seconds and options of sbatch, such as"
-                f" 5 --ntasks=4 --time=2 --wrap='sleep 60', is {line.strip()[:60]!r}"
+                f"{source}: {line.strip()[:60]!r} is not a second with options of sbatch. Write"
+                " lines such as 5 --ntasks=4 --time=2 --wrap='sleep 60'."
             )
         jobs.append(SandboxJob(int(first), options, source))
     if not jobs:
-        raise ConfigError("has no job", where=path)
+        raise ConfigError("the file has no job", where=path)
     return sorted(jobs, key=lambda job: job.at)

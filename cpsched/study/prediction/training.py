@@ -50,7 +50,7 @@ def learner(spec: str) -> Learned:
     made = build("predictors", spec, truth=lambda handle: handle)
     if not isinstance(made, Learned):
         raise ConfigError(
-            f"'{Spec.parse(spec).name}' has no model to train, unlike gbm-log and gbm-quantile",
+            f"'{Spec.parse(spec).name}' has no model to train. Use gbm-log or gbm-quantile.",
             key="--predictor",
         )
     if made.frozen:

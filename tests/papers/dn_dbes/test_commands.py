@@ -80,13 +80,15 @@ def test_transactions_and_messages_as_data(files, cpsched):
     assert json.loads(out)["messages"] == [line for line in lines[1:] if line["transaction"] == 1]
     code, _, err = cpsched("show", "negotiation", "n.jsonl", "--transaction", "99")
     assert code == 2
-    assert f"n.jsonl: the file has no transaction 99; they are 1 to {max(numbers)}" in err
+    assert (
+        f"n.jsonl: the file has no transaction 99. Its transactions are 1 to {max(numbers)}" in err
+    )
 
 
 @pytest.mark.parametrize(
     ("more", "reason"),
     [
-        (("-d", "easy"), "--observe: observes one run, and these are 2"),
+        (("-d", "easy"), "--observe: observes one run, but there are 2"),
         (("--checkpoint", "c"), "--observe: cannot be combined with --checkpoint"),
     ],
 )

@@ -108,7 +108,9 @@ def test_another_baseline(study, tmp_path):
     text = make_report(study, baseline="EASY+", out=tmp_path).page.read_text()
     named = set(re.findall(r'<th scope="row">([^<]*) \(baseline\)</th>', text))
     assert {name.partition(" ")[0] for name in named} == {"EASY+"}
-    with pytest.raises(ConfigError, match="baseline: no run is of 'x'. There are: "):
+    with pytest.raises(
+        ConfigError, match="baseline: unknown dispatcher 'x'. Dispatchers of the runs: "
+    ):
         make_report(study, baseline="x")
 
 

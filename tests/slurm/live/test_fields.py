@@ -99,9 +99,9 @@ def test_generic_resources_of_all_versions(text, amounts):
 def test_a_cut_off_answer_is_not_read(recorded):
     """Nor one with a value that makes no sense."""
     text = recorded("squeue-22.05.txt")
-    with pytest.raises(UnreadableError, match="not complete"):
+    with pytest.raises(UnreadableError, match="ends within a record"):
         squeue(text[: len(text) // 2])
-    with pytest.raises(UnreadableError, match="job '.*': NumNodes is 'many'"):
+    with pytest.raises(UnreadableError, match="job '.*': NumNodes 'many' is not an amount"):
         squeue(text.replace(f"{MARK}2{MARK}", f"{MARK}many{MARK}"))
     with pytest.raises(UnreadableError, match="fields, must have"):
         squeue(text.replace(MARK, "", 1))

@@ -110,7 +110,7 @@ def test_no_command_reaches_a_cluster_that_was_not_started_here(private_slurm, s
             ):
                 command()
         foreign.conf.write_text(own)
-    with pytest.raises(ConfigError, match="the controller of this sandbox has ended"):
+    with pytest.raises(ConfigError, match="slurmctld of this sandbox has ended"):
         commands.begin(foreign, chosen)
     assert private_slurm.run("squeue", "-h", "-o", "%A %t %r") == f"{waiting} PD JobHeldUser\n"
 
@@ -123,9 +123,9 @@ def test_a_start_that_slurm_refuses_is_said_by_job(private_slurm):
         private_slurm, [JobStart("999999", ("node001",)), JobStart(good, ("node007",))]
     )
     assert list(refused) == ["999999"]
-    with pytest.raises(ConfigError, match="is not a number of a job"):
+    with pytest.raises(ConfigError, match="is neither the id of a job"):
         commands.begin(private_slurm, [JobStart("1; release 2", ("node001",))])
-    with pytest.raises(ConfigError, match="is not a number of a job or a name"):
+    with pytest.raises(ConfigError, match="is neither the id of a job nor the name"):
         commands.begin(private_slurm, [JobStart(good, ("node001\nrelease 2",))])
 
 
@@ -175,8 +175,8 @@ def test_the_command_lets_a_dispatcher_decide_on_jobs_of_a_file(cpsched, tmp_pat
     ("text", "words"),
     [
         ("", "has no job"),
-        ("soon --ntasks=1\n", "line 1: must be seconds and options of sbatch"),
-        ("5\n", "line 1: must be seconds"),
+        ("soon --ntasks=1\n", "line 1: 'soon --ntasks=1' is not a second with options of sbatch"),
+        ("5\n", "line 1: '5' is not a second"),
         ("\n5 --wrap='sleep 1\n", "line 2: No closing quotation"),
     ],
 )

@@ -72,7 +72,7 @@ def test_jobs_of_a_killed_controller_end_with_the_cluster(short_path):
         (controller,) = slurm._daemons["slurmctld"]
         controller.kill()
         controller.wait()
-        with pytest.raises(ConfigError, match="the controller of this sandbox has ended"):
+        with pytest.raises(ConfigError, match="slurmctld of this sandbox has ended"):
             slurm.check_identity()
     assert processes_of(slurm.conf) == []
 
