@@ -31,11 +31,11 @@ def main() -> None:
         _handle_signals(signal.SIG_IGN)
         with suppress(OSError):
             outcome = (
-                "completed runs are kept"
+                "Completed runs are kept."
                 if interruption.keeps_runs
-                else "partial files are removed"
+                else "Partial files are removed."
             )
-            sys.stderr.write(f"error: interrupted; {outcome}\n")
+            sys.stderr.write(f"error: interrupted. {outcome}\n")
         # Python dies by SIGINT if the last string that it executed was interrupted.
         exec("")  # noqa: S102
         sys.exit(_INTERRUPTED)

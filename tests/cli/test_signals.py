@@ -15,9 +15,9 @@ from cpsched.util import interruption
 
 pytestmark = pytest.mark.slow
 
-LINE = "error: interrupted; completed runs are kept\n"
+LINE = "error: interrupted. Completed runs are kept.\n"
 #: Where no runs are made.
-NO_RUNS = "error: interrupted; partial files are removed\n"
+NO_RUNS = "error: interrupted. Partial files are removed.\n"
 SIMULATE = ("simulate", "log.swf", "--system", "four.toml", "--out", "out", "-d")
 SIGNALS = pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
 
