@@ -65,7 +65,7 @@ def _line(schedule: Schedule, row: int, parts: IntArray) -> str:
     moved = (segments.start[parts] != schedule.start[row]).any()
     if moved or (segments.amount[parts] != wanted).any():
         raise RunError(
-            f"job {jobs.job_id[row]} has other amounts than its tasks need, or changed its nodes,"
+            f"job {jobs.job_id[row]} changed its nodes, or held more or less than its tasks need,"
             " which AccaSim's files cannot express"
         )
     units, request = int(jobs.units[row]), jobs.request[row].tolist()

@@ -98,7 +98,7 @@ class Trees:
         """
         columns, saved = state["columns"], state["skops"]
         if columns.ndim != 1 or columns.dtype != np.int64 or saved.dtype != np.uint8:
-            raise ValueError("its trees are damaged")
+            raise ValueError("its decision trees are damaged. Train the model again")
         if not ((columns >= 0) & (columns < num_features)).all():
             raise ValueError(f"its trees use features beyond {num_features}")
         trees = cls(columns, _loaded(saved.tobytes(), len(columns)))

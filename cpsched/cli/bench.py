@@ -45,7 +45,7 @@ def command(
     ] = None,
     predictor: Annotated[
         list[str] | None,
-        typer.Option("--predictor", "-p", help="Predictor to enter into track predicted.",
+        typer.Option("--predictor", "-p", help="Predictor to rank in the track 'predicted'.",
                      metavar="SPEC"),
     ] = None,
     version: Annotated[

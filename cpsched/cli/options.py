@@ -122,7 +122,11 @@ AsJson = Annotated[bool, option(OUTPUT, "--json", help="Print JSON instead of te
 Repeat = Annotated[
     int | None,
     option(
-        COMPARISON, "--repeat", help="Repetitions with delayed submit times.", min=1, metavar="N"
+        COMPARISON,
+        "--repeat",
+        help="Repetitions, each with other random delays of submits.",
+        min=1,
+        metavar="N",
     ),
 ]
 Jitter = Annotated[
@@ -209,9 +213,9 @@ _OVERRUN = "Treatment of jobs at their requested time. [kill]"
 _CORRECTION = "Estimate of overrunning jobs. [requested]"
 _INTERVAL = "Dispatch at multiples of S seconds only."
 _LIMITS = "Accept jobs above the time limit of their queue. [reject them]"
-_RESTARTS = "Restartable jobs: share=0.5,cost=30. [of the log]"
-_MALLEABLE = "Malleable jobs: share=0.5,most=2. [of the log]"
-_RUNTIMES = "Runtime model NAME:KEY=VALUE,... [recorded]"
+_RESTARTS = "Restartable jobs, such as share=0.5,cost=30 (s). [as in log]"
+_MALLEABLE = "Malleable jobs, such as share=0.5,most=2. [as in log]"
+_RUNTIMES = "Actual runtimes on the allocated nodes. [as in log]"
 _OUTAGES = "Outages NAME:KEY=VALUE,... (list outages). [none]"
 
 

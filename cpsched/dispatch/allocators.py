@@ -195,7 +195,10 @@ class Allocator:
         integral = np.issubdtype(nodes.dtype, np.integer) and np.issubdtype(units.dtype, np.integer)
         inside = integral and bool(((nodes >= 0) & (nodes < len(self.capacity))).all())
         if not inside or len(nodes) != len(units) or len(np.unique(nodes)) != len(nodes):
-            raise DispatchError(f"a plan's nodes are {nodes} and the units on them {units}")
+            raise DispatchError(
+                f"a plan places tasks {units} on nodes {nodes}. It needs different nodes of the"
+                " system, and a number of tasks for each"
+            )
         if (units < 1).any() or units.sum() != columns.item(row, c.UNITS):
             raise DispatchError(
                 f"a plan places {units} tasks of a job of {columns.item(row, c.UNITS)} tasks"

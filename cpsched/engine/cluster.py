@@ -77,8 +77,8 @@ class Cluster:
         The expected end of a running job after its predicted end: ``requested`` (at its requested
         time) or ``double`` (after twice the time expected so far).
     any_queue
-        Whether jobs may be in queues that the system does not have. These have no rules, and the
-        system's default expected wait.
+        Whether jobs may be in queues that the system does not have. Such a queue has no rules, and
+        the system's default ``expected_wait``.
     seed
         Seed from which dispatcher and predictor each get their own.
     epoch
@@ -215,14 +215,15 @@ class Cluster:
         """
         Put jobs ``[first, end)``, which are already in the job store, at the end of the queue.
 
-        For programs that fill the store themselves. Others call :meth:`submit`.
+        Only programs that fill the job store themselves need it. All others call :meth:`submit`.
 
         Parameters
         ----------
         held
             Handles of the jobs that may not start before :meth:`release`.
         classes
-            Eligible nodes of each class of jobs, shape ``(C, N)``, if there are new classes.
+            Eligible nodes of each class of jobs, shape ``(C, N)``. Jobs of a class have the same
+            eligible nodes. None if there is no new class.
         predicted
             Whether the predictions of the jobs are in the store too.
         """

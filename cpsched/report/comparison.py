@@ -311,13 +311,14 @@ def compare_runs(
     Parameters
     ----------
     runs
-        The runs. A mapping by name if two have the same dispatcher and predictor, or to rename
-        their dispatchers.
+        The runs, or a mapping of names to runs. Names replace those of the dispatchers. They are
+        necessary if two runs have the same dispatcher and predictor.
     baseline
-        The baseline dispatcher, by its specification or that name. By default the first run is the
-        baseline.
+        Specification of the baseline's dispatcher, or the baseline's name in ``runs``. By default
+        the first run is the baseline.
     out
-        A new folder for the runs. By default a temporary one, removed with the result.
+        A new folder, to which the runs are written. By default a temporary one, removed with the
+        result.
 
     Raises
     ------

@@ -167,7 +167,9 @@ class Store:
             if identity is None:
                 self._set_aside(path)
             elif identity != task.identity:
-                raise RunError(f"{path} is not the run its name says. Move it away")
+                raise RunError(
+                    f"{path} holds another run than its folder name states. Move or delete it"
+                )
             else:
                 folders[task.key] = path
         return folders

@@ -142,7 +142,7 @@ def test_hostile_names_stay_in_their_fields():
 def test_a_job_that_changes_its_nodes_cannot_be_said(tmp_path):
     """Exclusive jobs hold more than their units need."""
     run = simulate(jobs((0, 1, 5), exclusive=[True]), machine((4,)), dispatcher="fifo")
-    with pytest.raises(RunError, match="job 0 has other amounts than its tasks need"):
+    with pytest.raises(RunError, match="job 0 changed its nodes, or held more or less"):
         write(run.schedule, tmp_path, "x")
 
 

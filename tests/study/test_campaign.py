@@ -163,7 +163,7 @@ def test_a_folder_in_a_run_s_place_is_not_taken_for_it(place, study, made):
     first, second, *_ = sorted((place / "out" / "runs").iterdir())
     mark = (second / "run.json").read_bytes()
     (first / "run.json").write_bytes(mark)
-    with pytest.raises(RunError, match="is not the run its name says"):
+    with pytest.raises(RunError, match="holds another run than its folder name states"):
         carry_out(study, place / "out")
 
 

@@ -93,7 +93,8 @@ class EspOptions:
     nodes: int = option(NODES, "nodes of the system")
     cores: int = option(CORES_PER_NODE, "cores of a node")
     size_jitter: int = option(
-        0, "largest random change of a job's cores (4 in experiments 7 and 8 of IPSCHED)"
+        0,
+        "largest random change of a job's cores (the IPSCHED paper has 4 in experiments 7, 8)",
     )
     initial: int = option(INITIAL, "jobs submitted at the start")
     gap: float = option(GAP, "mean seconds between later submits")

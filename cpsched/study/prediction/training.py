@@ -105,7 +105,7 @@ def train(
 
 def save(path: str | Path, training: Training, fitted: Fitted, spec: str) -> None:
     """
-    Write a trained predictor to a model file, with the log and the options of its training.
+    Write a trained predictor to a model file, with the log's name and digest, and the options.
 
     Parameters
     ----------

@@ -101,19 +101,21 @@ def fit(
     -------
     Fitted
         The jobs, the system, the eligible nodes of each job, and the rejected jobs. A job is
-        rejected if no placement on the empty system meets its request, its node bounds, its split
-        and its contiguity, or if the rules of its queue exclude it. The first reason is recorded,
-        in the order: queue rules, constraint, resource types, size, dependency (on itself, directly
-        or through others, or on a rejected job). A job that may change size must fit at the size to
-        which its runtime refers, so that every dispatcher can start it. Its largest number of tasks
-        is bounded by its eligible nodes.
+        rejected if the rules of its queue exclude it, or if it cannot be placed on the empty
+        system. The placement must have its resources, numbers of nodes and tasks per node, and
+        neighbouring nodes if the job needs them. The first reason is recorded, in the order: queue
+        rules, constraint, missing resource types, size, dependency. A dependency is a reason if the
+        job depends on itself or on a rejected job, directly or through others. A job that may
+        change size must fit with the number of tasks in the log. Its largest number of tasks is
+        bounded by its eligible nodes.
 
     Raises
     ------
     ConfigError
-        If the log only counts processors and the system does not define their interpretation, if a
-        job names a queue that the system does not have, if a job has no requested time and neither
-        its queue nor the system has a default, or if whole nodes differ in cores.
+        If the log only counts processors and the system does not define what a processor is. If a
+        job names a queue that the system does not have. If a job has no requested time, and neither
+        its queue nor the system has a default. If processors are whole nodes, and these differ in
+        cores.
     """
     if workload.layout == "processors" and system.log.processors is ProcessorMapping.POOL:
         system = pooled(system)
