@@ -68,8 +68,6 @@ def show_results(
         )
         for line in lines:
             say(line)
-        if (start := table.study.measure_from) is not None:
-            say(f"The table covers whole runs, the finding the jobs submitted from {start} on.")
     if all_tables:
         _show_all(table)
     _show_finding(table, repeat)

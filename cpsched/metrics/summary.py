@@ -59,6 +59,11 @@ def summarize(schedule: Schedule) -> dict[str, Any]:
     return summary
 
 
+def of_jobs_from(schedule: Schedule, since: int) -> dict[str, Any]:
+    """Return the metrics of jobs of :func:`summarize`, of those submitted at ``since`` or later."""
+    return _of_jobs(schedule, None, steady_window(schedule), since)
+
+
 def _of_all_jobs(
     schedule: Schedule, window: Window | None, steady: Window | None
 ) -> dict[str, Any]:
@@ -86,9 +91,11 @@ def _machine(schedule: Schedule, window: Window | None, steady: Window | None) -
     }
 
 
-def _of_jobs(schedule: Schedule, _: Window | None, steady: Window | None) -> dict[str, Any]:
+def _of_jobs(
+    schedule: Schedule, _: Window | None, steady: Window | None, since: int = 0
+) -> dict[str, Any]:
     """Return the measures of the jobs that ended; those of the steady window besides."""
-    own = _gathered(schedule)
+    own = _gathered(schedule, since)
     wait, response, runtime, user = (own[name] for name in ("wait", "response", "runtime", "user"))
     length = jobs.job_class(runtime)
     groups = {
@@ -115,13 +122,13 @@ def _of_jobs(schedule: Schedule, _: Window | None, steady: Window | None) -> dic
     }
 
 
-def _gathered(schedule: Schedule) -> dict[str, IntArray]:
-    """Return the measures of each ended job, from the parts of the schedule."""
-    num = int(finished(schedule).sum())
+def _gathered(schedule: Schedule, since: int) -> dict[str, IntArray]:
+    """Return the measures of each ended job submitted from then on, from the schedule's parts."""
+    num = int((finished(schedule) & (schedule.workload.submit >= since)).sum())
     gathered = {name: shared(num)[0] for name in _OF_JOBS}
     first = 0
     for _, part in schedule.parts():
-        done = finished(part)
+        done = finished(part) & (part.workload.submit >= since)
         here = slice(first, first := first + int(done.sum()))
         submit = part.workload.submit[done]
         own = nominal(part)

@@ -100,12 +100,15 @@ class Effect(NamedTuple):
         Of the ratio; None without one.
     verdict
         See :attr:`cpsched.study.verdicts.Compared.verdict`.
+    of_log
+        See :attr:`cpsched.study.comparisons.Result.is_of_log`.
     """
 
     title: str
     ratio: float
     interval: Ends | None
     verdict: str
+    of_log: bool = False
 
     @classmethod
     def of(cls, row: Result) -> Effect:
@@ -114,7 +117,7 @@ class Effect(NamedTuple):
         if ratio is None:
             base = row.base_value or 0
             ratio = float("inf") if not base else (row.value or 0) / base
-        return cls(row.definition.title, ratio, row.interval, row.verdict)
+        return cls(row.definition.title, ratio, row.interval, row.verdict, row.is_of_log)
 
     def __str__(self) -> str:
         """Return the change in words: ``mean wait -32 % (95 % CI -40 to -22 %)``."""
@@ -136,6 +139,8 @@ class Effect(NamedTuple):
             ends = f"{change(low).removesuffix(' %')} to {change(high)}"
         if self.verdict == ONE_RUN:
             return f"one run, 95 % CI over the days {ends}"
+        if self.of_log:
+            return f"95 % CI of the repetitions {ends}, this log only"
         return f"95 % CI {ends}{'' if is_clear(self.verdict) else ', not significant'}"
 
 
@@ -327,8 +332,6 @@ def _finding(table: ResultsTable, case: str, changes: dict[RunKey, Change], repe
         sentences += [f"{other}." for other in others]
         if any(_has_other_jobs(table, key) for key in changes):
             sentences.append(_COMMON_JOBS)
-        if (start := table.study.measure_from) is not None:
-            sentences.append(f"The comparison covers jobs submitted from {start} on.")
     else:
         sentences += _others(table, ranked, run)
         sentences += _worse(ranked, run)

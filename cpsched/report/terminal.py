@@ -71,8 +71,12 @@ def notes(table: ResultsTable, case: str) -> Iterator[str]:
     jobs = sorted({int(_jobs(table, run)) for run in runs})
     ends = [f"{number:,}" for number in dict.fromkeys((jobs[0], jobs[-1]))]
     yield f"{' to '.join(ends)} {'job' if jobs == [1] else 'jobs'} simulated."
+    if (start := table.study.measure_from) is not None:
+        yield f"Waits, slowdowns and response times are of the jobs submitted from {start} on."
     if compared:
         yield _compared(table, compared, most)
+        if any(cell.is_of_log for row in views.leading(table, case).rows for cell in _results(row)):
+            yield views.OF_LOG_MEANING
     elif most > 1:
         yield f"Means of {counted(most, 'repetition')}."
     about = [f"Waits are {MEANING}."]
@@ -86,6 +90,10 @@ def notes(table: ResultsTable, case: str) -> Iterator[str]:
         base = table.baseline_of(run)
         if base is not None and (lost := list(losses(table, run, base))):
             yield f"Loses jobs: {escaped(table.name(run))}, {', '.join(lost)}."
+
+
+def _results(row: Sequence[views.Cell]) -> Iterator[Result]:
+    return (cell for cell in row if isinstance(cell, Result))
 
 
 def _jobs(table: ResultsTable, run: RunKey) -> float:

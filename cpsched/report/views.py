@@ -61,12 +61,20 @@ def text(cell: Cell) -> str:
     return "-" if cell is None else cell if isinstance(cell, str) else cell.text
 
 
+#: Mark of an interval over the repetitions alone, because that over the days includes no change.
+OF_LOG = "†"
+#: Its meaning.
+OF_LOG_MEANING = f"{OF_LOG}: interval over the repetitions, not confirmed by the days of the log."
+
+
 def compared_text(cell: Cell) -> tuple[str, str]:
     """Return a cell as a ratio to the baseline's and its interval, the value without a ratio."""
     if not isinstance(cell, Result) or cell.ratio is None:
         return text(cell), ""
     interval = cell.interval
     ends = "" if interval is None else f"{ratio_text(interval[0])} to {ratio_text(interval[1])}"
+    if cell.is_of_log:
+        ends += OF_LOG
     return ratio_text(cell.ratio), ends
 
 

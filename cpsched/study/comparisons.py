@@ -125,6 +125,11 @@ class Result:
         daily = None if self.compared is None else self.compared.daily_difference
         return None if daily is None else daily.number
 
+    @property
+    def is_of_log(self) -> bool:
+        """Whether only the repetitions confirm the verdict: the interval is theirs alone."""
+        return self.days is not None and is_of_log(self.verdict)
+
     def as_row(self) -> dict[str, Any]:
         """Return it as a row of a file: plain values by column."""
         low, high = self.interval or (None, None)

@@ -17,8 +17,11 @@ from cpsched.errors import RunError
 from cpsched.metrics import jobs as job_metrics
 from cpsched.metrics.definitions import ALL, LENGTHS, read
 from cpsched.metrics.predictions import knows_runtimes
+from cpsched.metrics.summary import of_jobs_from
 from cpsched.study.folder import MARK, faults, find_runs
+from cpsched.study.inputs import second_of
 from cpsched.study.paired import DAY, Sums
+from cpsched.study.reader import load_run
 from cpsched.study.store import DESCRIPTION, FORMAT
 from cpsched.study.study import Baseline, as_label
 from cpsched.study.writer import FORMAT as RUN_FORMAT
@@ -145,7 +148,7 @@ class Results:
     by_group
         Whether it asks which groups gain or lose.
     measure_from
-        Only jobs submitted from then on are compared.
+        Metrics of jobs and comparisons are of the jobs submitted from then on.
     """
 
     title: str
@@ -181,7 +184,8 @@ def collect(folder: str | Path) -> Results:
     if not here:
         raise RunError(f"{folder} holds no finished run of a study")
     finished = {run["folder"] for _, run in here}
-    runs = tuple(_read(path, run) for path, run in here)
+    start = about.get("measure_from")
+    runs = tuple(_read(path, run, start) for path, run in here)
     if about.get("ignore_recorded_waits"):
         runs = tuple(replace(run, record={}) for run in runs)
     baseline = about.get("baseline") or {"dispatcher": runs[0].dispatcher}
@@ -192,7 +196,7 @@ def collect(folder: str | Path) -> Results:
         runs=runs,
         missing=tuple(of["folder"] for of in described if of["folder"] not in finished),
         by_group=bool(about.get("by_group")),
-        measure_from=about.get("measure_from"),
+        measure_from=start,
     )
 
 
@@ -297,7 +301,8 @@ def _described(mark: Path) -> tuple[dict[str, Any], Any]:
     return {"folder": mark.parent.resolve().name, **labels, "seed": seed}, common
 
 
-def _read(run: Path, description: Mapping[str, Any]) -> RunResult:
+def _read(run: Path, description: Mapping[str, Any], start: int | str | None) -> RunResult:
+    """Return a finished run, with metrics of the jobs submitted from ``start`` on."""
     about = _json(run / MARK)
     if (version := about.get("format")) != RUN_FORMAT:
         raise RunError(
@@ -308,6 +313,11 @@ def _read(run: Path, description: Mapping[str, Any]) -> RunResult:
         raise RunError(f"{run / name} {what}. Delete the folder and run the study again")
     try:
         summary = _json(run / "metrics.json")
+        since = None
+        if start is not None:
+            schedule = load_run(run).schedule
+            since = second_of(schedule.workload, "measure_from", start)
+            summary |= of_jobs_from(schedule, since or 0)
         return RunResult(
             path=run,
             dispatcher_spec=str(about["dispatcher"]),
@@ -317,7 +327,7 @@ def _read(run: Path, description: Mapping[str, Any]) -> RunResult:
             **{label: str(description[label]) for label in LABELS},
             seed=int(description["seed"]),
             metrics=read(summary),
-            days=_days(run, summary["steady_window_s"]),
+            days=_days(run, summary["steady_window_s"], since or 0),
             timing=_json(run / "timing.json"),
             decisions=dict(about["decisions"]),
             outcomes=dict(summary["outcomes"]),
@@ -333,8 +343,12 @@ def _damaged(run: Path, error: Exception) -> str:
     return f"{run} is damaged ({reason}). Delete the folder and run the study again"
 
 
-def _days(run: Path, steady: Sequence[int] | None) -> dict[tuple[Group, str], Sums]:
-    """Return each measure of the jobs that ended, added up by day, for each group of jobs."""
+def _days(run: Path, steady: Sequence[int] | None, since: int) -> dict[tuple[Group, str], Sums]:
+    """
+    Return each measure of the jobs that ended, added up by day, for each group of jobs.
+
+    Days begin with the first submit at ``since`` or later.
+    """
     days: dict[tuple[Group, str], Sums] = {}
     first = None
     for table in read_batches(
@@ -342,6 +356,7 @@ def _days(run: Path, steady: Sequence[int] | None) -> dict[tuple[Group, str], Su
     ):
         columns = {name: _integers(table, name) for name in _TIMES}
         done = _ended(table)
+        done = done[columns["submit"][done] >= since]
         del table
         release_unused()
         for name, column in columns.items():
@@ -350,11 +365,12 @@ def _days(run: Path, steady: Sequence[int] | None) -> dict[tuple[Group, str], Su
         if first is None:
             first = int(submit.min(initial=MAX_TIME))
         check_within("submit", submit, first, MAX_TIME)
-        num_days = (int(submit.max(initial=first - 1)) - first) // DAY + 1
+        origin = max(first, since)
+        num_days = max(int(submit.max(initial=first - 1)) - origin, -1) // DAY + 1
         del submit, column
         # One column after the other: all of them twice would fill the memory.
         ended = {name: columns.pop(name)[done] for name in _TIMES}
-        for key, sums in _of_days(ended, first, num_days, steady):
+        for key, sums in _of_days(ended, origin, num_days, steady):
             days[key] = days[key] + sums if key in days else sums
     return days
 

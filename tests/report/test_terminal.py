@@ -1,10 +1,13 @@
 """The results table on a terminal: the baseline's values, ratios, intervals, notes once below."""
 
+import numpy as np
 import pytest
 from result_tables import EASY, repeated, run, table
 
+from cpsched.metrics.definitions import ALL
 from cpsched.report.terminal import results_text, view_text
-from cpsched.report.views import View, ratio_text
+from cpsched.report.views import OF_LOG, OF_LOG_MEANING, View, ratio_text
+from cpsched.study.paired import Sums
 
 CASE = "log on machine"
 FIFO = {name: 2 * value for name, value in EASY.items() if name != "steady_utilization_core"}
@@ -65,3 +68,16 @@ def test_a_wide_view_goes_on_below_with_its_names():
 )  # fmt: skip
 def test_a_ratio_has_the_digits_that_it_needs(ratio, text):
     assert ratio_text(ratio) == text
+
+
+@pytest.mark.parametrize(("by_day", "marked"), [([11.0] * 9 + [0.0], True), ([5.0] * 10, False)])
+def test_intervals_that_the_days_do_not_confirm_are_marked(by_day, marked):
+    """All repetitions have half the slowdown, and with the mark one day of ten alone has less."""
+
+    def runs(name, slowdown, values):
+        days = {(ALL, "bounded_slowdown_mean"): Sums(np.array(values), np.ones(10))}
+        return repeated(name, spread=0.01, days=days, bounded_slowdown_mean=slowdown)
+
+    text = results_text(table(*runs("easy", 10.0, [10.0] * 10), *runs("a", 5.0, by_day)), CASE, 120)
+    assert (f"{OF_LOG}\n" in text or f"{OF_LOG} " in text) == marked
+    assert (OF_LOG_MEANING in text) == marked

@@ -11,9 +11,10 @@ from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.model.workload import Workload
 from cpsched.report import load_results
 from cpsched.report.findings import conclusions
+from cpsched.report.terminal import notes
 from cpsched.slurm.dispatch import policy_file
 from cpsched.slurm.dispatch.policy_edit import edited
-from cpsched.study import carry_out
+from cpsched.study import carry_out, load_run
 from cpsched.study.scenarios import BASELINE, scenario, what_if
 from cpsched.study.study_file import parse_study
 from cpsched.util.models import Source
@@ -242,7 +243,14 @@ def test_jobs_of_the_beginning_are_run_and_not_asked_about(folder):
     (jobs,) = (row for row in table.rows if (row.metric, row.group[0]) == ("common_jobs", "all"))
     submit = logs.read(folder / "log.parquet").submit
     assert jobs.value == int((submit >= 4 * DAY).sum()) < 240
-    assert "The comparison covers jobs submitted from 345600 on." in conclusions(table)
+    for run, of in table.repetitions.items():
+        schedule = load_run(of[0].path).schedule
+        own = schedule.workload.submit >= 4 * DAY
+        waits = (schedule.start - schedule.workload.submit)[own]
+        assert table.get(run, "wait_mean_s").value == pytest.approx(waits.mean())
+        assert table.get(run, "wait_max_s").value == waits.max()
+    note = "Waits, slowdowns and response times are of the jobs submitted from 345600 on."
+    assert note in list(notes(table, next(iter(table.cases))))
 
 
 def test_jobs_that_never_ran_are_compared_with_nothing(folder):
@@ -331,12 +339,12 @@ def test_values_of_a_policy_are_changed():
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        ("qoss.normal.MaxJobsPU=1", "'qoss' must be one of.*mean 'qos'"),
+        ("qoss.normal.MaxJobsPU=1", "unknown table 'qoss'.*mean 'qos'"),
         ("qos.norml.MaxJobsPU=1", "unknown qos 'norml'.*mean 'normal'"),
         ("qos.normal.MaxJobPU=1", "unknown key.*mean 'MaxJobsPU'"),
         ("qos.normal.MaxJobsPU=few", "is not a whole number"),
         ("account.ann.Share=1", "unknown account 'ann'"),
-        ("qos.MaxJobsPU=1", "must be qos.NAME.KEY=VALUE"),
+        ("qos.MaxJobsPU=1", "Write qos.NAME.KEY=VALUE"),
     ],
 )
 def test_values_that_a_policy_has_not(edit, message):
