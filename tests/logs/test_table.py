@@ -587,8 +587,8 @@ def test_a_damaged_description_of_a_column_does_not_end_the_process(tmp_path, sm
     read = f"from cpsched import logs; logs.read({str(path)!r})"
     ended = subprocess.run([sys.executable, "-c", read], capture_output=True, text=True)
     # Arrow 18 reads it as it was.
+    assert ended.returncode in (0, 1)
     assert ended.returncode == 0 or "TraceError" in ended.stderr
-    assert ended.returncode == 1
 
 
 def test_columns_that_are_not_read_are_named(log):
