@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -15,8 +16,9 @@ from cpsched.cli.heading import left_out, say, width
 from cpsched.cli.output import echo, escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
+    from cpsched.model.schedule import Schedule
     from cpsched.report.results_table import ResultsTable
     from cpsched.report.views import View
     from cpsched.study.results import RunResult
@@ -31,6 +33,7 @@ def show_results(
     *,
     all_tables: bool,
     with_case: bool = True,
+    schedules: Mapping[str, Schedule] = MappingProxyType({}),
 ) -> None:
     """
     Print the results of runs: the leading metrics, the outcomes of jobs, and the finding.
@@ -43,6 +46,8 @@ def show_results(
         Whether to print all metrics and all groups of jobs too.
     with_case
         Whether to name workload and system above the table, with what they leave out.
+    schedules
+        Loaded schedules by the names of their run folders, which are not read again.
     """
     from cpsched.report.outcomes import load_lines, never_started, outcome_lines
     from cpsched.report.record import validation_lines
@@ -60,7 +65,7 @@ def show_results(
         typer.echo(f"\n{results_text(table, case, width(), colour=_in_colour())}")
         # Reasons and counts of what is left out stand above where they are the same in all runs.
         lines = (
-            *never_started(table, case),
+            *never_started(table, case, schedules),
             *outcome_lines(
                 table, case, without=("rejected", "set_aside"), never=("never_started",)
             ),
@@ -159,7 +164,12 @@ def _about(run: RunResult, name: str = "run.json") -> dict[str, Any]:
     return about
 
 
-def results_as_data(table: ResultsTable, *, kept: bool = True) -> dict[str, Any]:
+def results_as_data(
+    table: ResultsTable,
+    *,
+    kept: bool = True,
+    schedules: Mapping[str, Schedule] = MappingProxyType({}),
+) -> dict[str, Any]:
     """
     Return results of runs as data for programs.
 
@@ -167,6 +177,8 @@ def results_as_data(table: ResultsTable, *, kept: bool = True) -> dict[str, Any]
     ----------
     kept
         Whether the runs' folders are kept.
+    schedules
+        Loaded schedules by the names of their run folders, which are not read again.
     """
     from cpsched.report.across_logs import across_logs
     from cpsched.report.findings import conclusions
@@ -183,7 +195,7 @@ def results_as_data(table: ResultsTable, *, kept: bool = True) -> dict[str, Any]
             for case in cases
             for runs, load in loads(table, case).items()
         ],
-        "never_started": [line for case in cases for line in never_started(table, case)],
+        "never_started": [line for case in cases for line in never_started(table, case, schedules)],
         "validation": [line for case in cases for line in validation_lines(table, case)],
         "record": list(table.record),
         "across_logs": [entry.as_data() for entry in across_logs(table)],

@@ -29,7 +29,7 @@ from cpsched.errors import ConfigError, InfeasibleRequestError
 from cpsched.util.interruption import note_kept_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from cpsched.model.schedule import Schedule
     from cpsched.model.workload import Workload
@@ -114,8 +114,9 @@ def command(
         _check_was_observed(observers, outcome)
         complain_about(outcome, kept=out is not None)
         if outcome.folders:
-            table = load_results(folder, workload=fitted.workload, schedules=schedules or {})
-            _print(table, tasks, fitted, out, as_json=as_json, all_tables=all_tables)
+            made = schedules or {}
+            table = load_results(folder, workload=fitted.workload, schedules=made)
+            _print(table, tasks, fitted, out, made, as_json=as_json, all_tables=all_tables)
     if outcome.existing and not as_json:
         echo(
             f"\nReused: {outcome.existing:,} of {counted(outcome.runs, 'run')}"
@@ -224,6 +225,7 @@ def _print(
     tasks: Sequence[RunSpec],
     fitted: Fitted,
     out: Path | None,
+    schedules: Mapping[str, Schedule],
     *,
     as_json: bool,
     all_tables: bool,
@@ -233,7 +235,8 @@ def _print(
     from cpsched.study.policies import assumed_of
 
     if as_json:
-        print_json("results", results_as_data(table, kept=out is not None), version=2)
+        data = results_as_data(table, kept=out is not None, schedules=schedules)
+        print_json("results", data, version=2)
         return
     echo(heading(fitted.workload, fitted.system))
     for line in not_simulated(fitted.workload, dict(fitted.rejected)):
@@ -242,7 +245,13 @@ def _print(
         idle = _without_effect(spec, fitted.workload)
         for line in ([] if idle is None else [idle]) + assumed_of(fitted, spec):
             say(line)
-    show_results(table, "cpsched compare --repeat 5", all_tables=all_tables, with_case=False)
+    show_results(
+        table,
+        "cpsched compare --repeat 5",
+        all_tables=all_tables,
+        with_case=False,
+        schedules=schedules,
+    )
     if out is not None:
         echo("\nRuns:")
         for run in table.study.runs:

@@ -34,6 +34,16 @@ bool best_nodes_hold(const Ranges &ranges, const std::vector<std::int64_t> &fitt
     return tasks >= request.tasks;
 }
 
+/// Say the same as `within_bounds` of a job where `count` nodes hold a task or more, and one holds
+/// `most`.
+bool within_bounds(const Ranges &ranges, const std::vector<std::int64_t> &fitting,
+                   std::int64_t count, std::int64_t most, const Request &request) {
+    if (count < request.nodes_min || request.tasks < request.nodes_min)
+        return false;
+    const bool few = request.nodes_max < std::min(request.tasks, count);
+    return !few || best_nodes_hold(ranges, fitting, most, request);
+}
+
 } // namespace
 
 bool within_bounds(const Ranges &ranges, const std::vector<std::int64_t> &fitting,
@@ -46,10 +56,7 @@ bool within_bounds(const Ranges &ranges, const std::vector<std::int64_t> &fittin
             most = std::max(most, fitting[range]);
         }
     }
-    if (count < request.nodes_min || request.tasks < request.nodes_min)
-        return false;
-    const bool few = request.nodes_max < std::min(request.tasks, count);
-    return !few || best_nodes_hold(ranges, fitting, most, request);
+    return within_bounds(ranges, fitting, count, most, request);
 }
 
 std::int64_t shortage(const Nodes &nodes, const Amount *free, const Ranges &ranges,
@@ -89,7 +96,7 @@ std::int64_t shortage(const Nodes &nodes, const Amount *free, const Ranges &rang
         return largest;
     if (total < tasks)
         return total;
-    return within_bounds(ranges, fitting, request) ? kFits : kFar;
+    return within_bounds(ranges, fitting, count, largest, request) ? kFits : kFar;
 }
 
 } // namespace cpsched

@@ -59,8 +59,12 @@ inline void copy_amounts(const Amount *from, std::int64_t count, Amount *to) {
         std::copy_n(from, count, to);
 }
 
+/// Say whether amounts of resources are equal; there are too few for a call of memcmp.
 inline bool are_equal(const Amount *a, const Amount *b, std::int64_t count) {
-    return count == 1 ? *a == *b : std::equal(a, a + count, b);
+    for (std::int64_t r = 0; r < count; ++r)
+        if (a[r] != b[r])
+            return false;
+    return true;
 }
 
 /// Return the quotient rounded up; both are positive.

@@ -164,13 +164,15 @@ std::int64_t WindowSearch::lower_to(const Request &request, std::size_t row) {
     const Amount *level = profile_.level(row);
     std::int64_t fewer = 0;
     for (std::size_t g = 0; g < ranges.count(); ++g) {
+        if (fitting_[g] == 0)
+            continue;
         Amount *least = least_.data() + g * num_resources;
         bool is_lower = false;
         for (std::size_t r = 0; r < num_resources; ++r) {
             is_lower = is_lower || level[g * num_resources + r] < least[r];
             least[r] = std::min(least[r], level[g * num_resources + r]);
         }
-        if (is_lower && fitting_[g] > 0) {
+        if (is_lower) {
             const std::int64_t fitting =
                 num_fitting_tasks(nodes_, least, ranges.first[g], request.what, fitting_[g]);
             fewer += (fitting_[g] - fitting) * ranges.size[g];

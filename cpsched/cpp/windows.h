@@ -72,7 +72,7 @@ class WindowSearch {
     std::size_t behind_too_little(const Search &search);
     /// Fill `least_` and `fitting_` with what a row has; returns the tasks that fit.
     std::int64_t count_fitting(const Request &request, std::size_t row);
-    /// Lower `least_` and `fitting_` to what a row has; returns how many fewer tasks fit.
+    /// Lower `least_` and `fitting_` to what a row has where tasks fit; returns how many fewer do.
     std::int64_t lower_to(const Request &request, std::size_t row);
     /// Place a job on what is free throughout a window.
     bool place(const Request &request, Pieces &pieces);

@@ -686,8 +686,8 @@ def _order_of_ids(submit: IntArray, job_id: StrArray) -> IntArray | None:
     if not len(tied):
         return None
     ids = job_id[tied]
-    if ids.dtype.itemsize <= 4 * _MOST_DIGITS and np.char.isdecimal(ids).all():
-        rows = tied[np.lexsort((ids.astype(np.int64), submit[tied]))]
+    if (numbers := _numbers_of(ids)) is not None:
+        rows = tied[np.lexsort((*reversed(numbers), submit[tied]))]
     else:
         keys = [natural(text) for text in ids.tolist()]
         rows = tied[sorted(range(len(tied)), key=keys.__getitem__)]
@@ -697,6 +697,17 @@ def _order_of_ids(submit: IntArray, job_id: StrArray) -> IntArray | None:
     order = np.arange(len(submit))
     order[tied] = rows
     return order
+
+
+def _numbers_of(ids: StrArray) -> tuple[IntArray, IntArray] | None:
+    """Return the numbers of ids such as 17 and 17_4 (-1: no second one); None for others."""
+    if ids.dtype.itemsize > 4 * _MOST_DIGITS:
+        return None
+    first, bar, second = np.strings.partition(ids, "_")
+    has_second = bar != ""
+    if not (np.strings.isdecimal(first) & (np.strings.isdecimal(second) | ~has_second)).all():
+        return None
+    return first.astype(np.int64), np.where(has_second, second, "-1").astype(np.int64)
 
 
 #: Rows that are put into order at once, and more to the end of a second.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from cpsched.metrics.definitions import ALL, read
@@ -186,13 +187,20 @@ def _percent(share: float) -> str:
     return f"{100 * share:.{2 if tiny else 1}f} %" if share >= 0.00005 or not share else "0.00 %"
 
 
-def never_started(table: ResultsTable, case: str) -> Iterator[str]:
+def never_started(
+    table: ResultsTable, case: str, schedules: Mapping[str, Schedule] = MappingProxyType({})
+) -> Iterator[str]:
     """
     Yield lines on the jobs of a case that can never start, if there are any.
 
     Lines that hold for all runs come once, others for the first repetition of each.
+
+    Parameters
+    ----------
+    schedules
+        Loaded schedules by the names of their run folders, which are not read again.
     """
-    lines = {run: list(_of_run(table.repetitions[run][0])) for run in table.cases[case]}
+    lines = {run: list(_of_run(table.repetitions[run][0], schedules)) for run in table.cases[case]}
     first = next(filter(None, lines.values()), [])
     same = all(of == first for of in lines.values())
     for run, of in lines.items():
@@ -204,10 +212,11 @@ def never_started(table: ResultsTable, case: str) -> Iterator[str]:
                 return
 
 
-def _of_run(run: RunResult) -> Iterator[str]:
+def _of_run(run: RunResult, schedules: Mapping[str, Schedule]) -> Iterator[str]:
     if not run.values["never_started"]:
         return
-    schedule = load_run(run.path).schedule
+    name = run.path.name
+    schedule = schedules[name] if name in schedules else load_run(run.path).schedule
     reasons = rejections(schedule.workload, schedule.never_started)
     number = len(schedule.never_started)
     share = number / max(len(schedule.workload), 1)
@@ -225,7 +234,8 @@ def _of_run(run: RunResult) -> Iterator[str]:
 def _reason(of: Rejection, schedule: Schedule) -> str:
     """Return a reason, and the jobs that have it, the one whose numbers it has first."""
     kind, ids = reason_kind(of.reason), schedule.workload.job_id
-    rows = [row for row, why in schedule.never_started.items() if reason_kind(why) == kind]
+    never = sorted(schedule.never_started.items())
+    rows = [row for row, why in never if reason_kind(why) == kind]
     names = [of.job_id, *(name for row in rows if (name := str(ids[row])) != of.job_id)]
     more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
     jobs = f"job{'s' if len(names) > 1 else ''} {', '.join(map(escaped, names[:_NAMED]))}{more}"

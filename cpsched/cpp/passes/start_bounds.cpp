@@ -5,7 +5,11 @@
 namespace cpsched {
 
 void StartBounds::clear() {
-    place_of_.assign(2 * nodes_.requests.size(), -1);
+    // There may be many more request classes than have been planned.
+    for (const std::size_t number : numbers_)
+        place_of_[number] = -1;
+    numbers_.clear();
+    place_of_.resize(2 * static_cast<std::size_t>(nodes_.requests.size()), -1);
     num_known_ = 0;
 }
 
@@ -13,6 +17,7 @@ StartBounds::Known &StartBounds::of(const Request &request) {
     const std::int64_t number = 2 * request.request_id + (request.nodes_max == 1 ? 1 : 0);
     std::int64_t &place = place_of_[number];
     if (place < 0) {
+        numbers_.push_back(static_cast<std::size_t>(number));
         place = static_cast<std::int64_t>(num_known_++);
         if (known_.size() < num_known_)
             known_.emplace_back();

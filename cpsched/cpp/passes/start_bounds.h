@@ -53,6 +53,7 @@ class StartBounds {
     const Nodes &nodes_;
     // By request class, and whether a job is of one node: its place in `known_`, -1 for none.
     std::vector<std::int64_t> place_of_;
+    std::vector<std::size_t> numbers_; // those that have a place
     std::vector<Known> known_;
     std::size_t num_known_ = 0; // the others are kept for their arrays
 };

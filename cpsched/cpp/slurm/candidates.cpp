@@ -4,28 +4,46 @@ namespace cpsched::slurm {
 
 void Candidates::begin(std::vector<std::size_t> jobs) {
     const Time now = input_.now.now;
-    const auto num_requests = static_cast<std::size_t>(input_.nodes.requests.size());
     jobs_ = std::move(jobs);
     fits_.assign(jobs_.size(), 0);
-    exceeded_.resize(jobs_.size());
-    is_barred_.assign(jobs_.size(), 0);
-    known_fitting_.assign(num_requests, -1);
-    too_much_.assign(2 * num_requests, {});
+    look_ = 0;
+    exceeded_.assign(jobs_.size(), {-1, -1});
+    forget_requests();
     std::size_t end = 0;
     for (std::size_t place = 0; place < jobs_.size(); ++place) {
         const Record &record = input_.records[jobs_[place]];
         if (record.begins > now || input_.reservations.is_later(record.reservation, now))
             continue;
         const Request request = input_.request_of(jobs_[place]);
-        std::int64_t &fitting = known_fitting_[static_cast<std::size_t>(record.request_id)];
-        if (fitting < 0)
+        const auto number = static_cast<std::size_t>(record.request_id);
+        std::int64_t &fitting = known_[number].fitting;
+        if (fitting < 0) {
             fitting = num_fitting(profile_.level(profile_.row(0)), request, kMany, kFar);
-        fits_[place] = fitting >= request.tasks && input_.exceeded(jobs_[place]) < 0;
+            seen_.push_back(number);
+        }
+        fits_[place] = fitting >= request.tasks && exceeded(place) < 0;
         end = fits_[place] != 0 ? place + 1 : end;
     }
     jobs_.resize(end);
     for (const std::size_t number : jobs_)
         input_.records[number].planned = -1;
+    is_barred_.assign(jobs_.size(), 0);
+    find_limited();
+}
+
+/// There are more request classes than jobs that wait: only what is known is forgotten.
+void Candidates::forget_requests() {
+    for (const std::size_t number : seen_)
+        known_[number] = {};
+    seen_.clear();
+    known_.resize(static_cast<std::size_t>(input_.nodes.requests.size()));
+}
+
+std::int64_t Candidates::exceeded(std::size_t place) {
+    Exceeded &last = exceeded_[place];
+    if (last.look != look_)
+        last = {input_.exceeded(jobs_[place]), look_};
+    return last.counter;
 }
 
 std::int64_t Candidates::num_fitting(const Amount *free, const Request &request, std::int64_t most,
@@ -44,10 +62,31 @@ std::int64_t Candidates::num_fitting(const Amount *free, const Request &request,
 }
 
 void Candidates::look_anew(std::size_t first) {
-    for (std::size_t place = first; place < jobs_.size(); ++place)
-        exceeded_[place] = input_.exceeded(jobs_[place]);
+    ++look_;
     if (input_.settings.only_starts && counts_.limits_users())
         bar_by_user(first);
+}
+
+/// Note which jobs may be too many of their user: those of users with more than a pass considers.
+void Candidates::find_limited() {
+    limited_.clear();
+    if (!input_.settings.only_starts || !counts_.limits_users())
+        return;
+    const auto user_of = [this](std::size_t place) { return input_.records[jobs_[place]].user; };
+    ahead_.assign(ahead_.size(), 0);
+    for (std::size_t place = 0; place < jobs_.size(); ++place)
+        if (user_of(place) >= 0)
+            ++ahead_of(user_of(place));
+    for (std::size_t place = 0; place < jobs_.size(); ++place)
+        if (user_of(place) >= 0 && ahead_of(user_of(place)) > input_.settings.of_user)
+            limited_.push_back(place);
+}
+
+std::int64_t &Candidates::ahead_of(std::int64_t user) {
+    const auto at = static_cast<std::size_t>(user);
+    if (at >= ahead_.size())
+        ahead_.resize(at + 1, 0);
+    return ahead_[at];
 }
 
 /// Note before which jobs the pass considers too many of their user; these cannot start.
@@ -56,25 +95,23 @@ void Candidates::look_anew(std::size_t first) {
 /// count. Tasks of arrays are not counted, as they may be passed over with one that does not fit.
 void Candidates::bar_by_user(std::size_t first) {
     ahead_ = counts_.users();
-    for (std::size_t place = first; place < jobs_.size(); ++place) {
-        const Record &record = input_.records[jobs_[place]];
-        if (record.user < 0)
+    for (const std::size_t place : limited_) {
+        if (place < first)
             continue;
-        const auto user = static_cast<std::size_t>(record.user);
-        if (user >= ahead_.size())
-            ahead_.resize(user + 1, 0);
-        is_barred_[place] = ahead_[user] >= input_.settings.of_user;
+        const Record &record = input_.records[jobs_[place]];
+        std::int64_t &ahead = ahead_of(record.user);
+        is_barred_[place] = ahead >= input_.settings.of_user;
         const bool counts = is_barred_[place] == 0 && !record.has_others && record.array < 0 &&
-                            record.begins <= input_.now.now && exceeded_[place] < 0;
+                            record.begins <= input_.now.now && exceeded(place) < 0;
         if (counts)
-            ++ahead_[user];
+            ++ahead;
     }
 }
 
 std::size_t Candidates::end_of_startable(std::size_t first, std::size_t end) {
     for (; end > first; --end) {
         const std::size_t place = end - 1;
-        if (fits_[place] == 0 || is_barred_[place] != 0 || exceeded_[place] >= 0)
+        if (fits_[place] == 0 || is_barred_[place] != 0 || exceeded(place) >= 0)
             continue;
         fits_[place] = may_start_now(jobs_[place]);
         if (fits_[place] != 0)
@@ -86,8 +123,8 @@ std::size_t Candidates::end_of_startable(std::size_t first, std::size_t end) {
 bool Candidates::may_start_now(std::size_t number) {
     Request request = input_.request_of(number);
     request.duration += input_.settings.gap;
-    const std::int64_t asked = 2 * request.request_id + (request.nodes_max == 1 ? 1 : 0);
-    TooMuch &too_much = too_much_[static_cast<std::size_t>(asked)];
+    Known &known = known_[static_cast<std::size_t>(request.request_id)];
+    TooMuch &too_much = request.nodes_max == 1 ? known.of_one : known.of_many;
     if (request.tasks >= too_much.tasks && request.duration >= too_much.duration)
         return false;
     if (counts_.is_used_up(input_.records[number]))

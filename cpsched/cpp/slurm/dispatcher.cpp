@@ -15,11 +15,11 @@ void SlurmDispatcher::look_at(Cluster &cluster) {
         scheduler_.note_change();
     eligible_.assign(cluster.eligible(), cluster.eligible() + size);
     has_looked_ = true;
-    tables_changed(cluster);
+    scheduler_.look_at(cluster.requests(), cluster.eligible(), cluster.num_classes());
 }
 
 void SlurmDispatcher::tables_changed(Cluster &cluster) {
-    scheduler_.look_at(cluster.requests(), cluster.eligible(), cluster.num_classes());
+    scheduler_.take_new_requests(cluster.requests(), cluster.eligible(), cluster.num_classes());
 }
 
 const Starts &SlurmDispatcher::decide(Cluster &cluster, Time now) {

@@ -38,15 +38,16 @@ void SlurmMain::run(const Queue &queue, std::int64_t depth, Starts &starts) {
             return;
         if (!takes_up(record) || waits_for_others(record))
             continue;
+        const bool lacks_nodes =
+            some_blocked_ && !has_nodes(record.partition, input_.job_of(number).nodes_min);
+        // Whatever its limits are, unless one of them stops those behind it.
+        if (lacks_nodes && !input_.settings.limits_stop)
+            continue;
         const std::int64_t exceeded = input_.exceeded(number);
         if (exceeded >= 0 && !input_.stops(exceeded))
             continue;
-        if (exceeded < 0) {
-            if (some_blocked_ && !has_nodes(record.partition, input_.job_of(number).nodes_min))
-                continue;
-            if (start(number, starts))
-                continue;
-        }
+        if (exceeded < 0 && (lacks_nodes || start(number, starts)))
+            continue;
         wait_for(record);
     }
 }
@@ -75,9 +76,16 @@ bool SlurmMain::waits_for_others(const Record &record) const {
     return at < is_blocked_.size() && is_blocked_[at];
 }
 
-bool SlurmMain::has_nodes(std::int64_t partition, std::int64_t least) const {
+bool SlurmMain::has_nodes(std::int64_t partition, std::int64_t least) {
     if (partition < 0 || partition >= input_.partitions.count)
         return true;
+    std::int64_t &left = nodes_left_[static_cast<std::size_t>(partition)];
+    if (left < 0)
+        left = count_nodes(partition);
+    return left >= least;
+}
+
+std::int64_t SlurmMain::count_nodes(std::int64_t partition) const {
     const Ranges &ranges = profile_.ranges();
     const Amount *free = profile_.level(profile_.row(0));
     std::int64_t count = 0;
@@ -86,7 +94,7 @@ bool SlurmMain::has_nodes(std::int64_t partition, std::int64_t least) const {
         if (left >= 0 && input_.partitions.has(partition, ranges.first[range]))
             count += ranges.size[range];
     }
-    return count >= least;
+    return count;
 }
 
 bool SlurmMain::start(std::size_t number, Starts &starts) {
@@ -142,6 +150,7 @@ void SlurmMain::wait_for(const Record &record) {
         return;
     is_blocked_[entry(is_blocked_, record.partition)] = true;
     some_blocked_ = true;
+    nodes_left_.assign(static_cast<std::size_t>(input_.partitions.count), -1);
     if (record.partition < 0 || record.partition >= input_.partitions.count)
         return;
     const Ranges &ranges = profile_.ranges();

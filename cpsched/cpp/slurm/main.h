@@ -34,7 +34,8 @@ class SlurmMain {
     bool takes_up(const Record &record);
     bool waits_for_others(const Record &record) const;
     /// Whether a partition has so many nodes that no earlier job waits for.
-    bool has_nodes(std::int64_t partition, std::int64_t least) const;
+    bool has_nodes(std::int64_t partition, std::int64_t least);
+    std::int64_t count_nodes(std::int64_t partition) const;
     /// Start a job if it fits.
     bool start(std::size_t record, Starts &starts);
     /// Return what is free now but for nodes that others have reserved by a second.
@@ -54,6 +55,8 @@ class SlurmMain {
     std::vector<std::int64_t> tried_;
     std::vector<bool> is_blocked_;
     bool some_blocked_ = false;
+    // Of partitions, too: the nodes that no earlier job waits for, -1 where not counted yet.
+    std::vector<std::int64_t> nodes_left_;
     std::vector<bool> is_full_; // of reservations: whether a job waits for it
     std::vector<Amount> unreserved_;
     std::vector<std::int64_t> fitting_;

@@ -24,25 +24,28 @@ bool NodeChoice::place(const Amount *free, const Ranges &ranges, const Request &
 
 void NodeChoice::note_fitting(const Amount *free, const Ranges &ranges, const Request &request) {
     fitting_.assign(ranges.count(), 0);
+    usable_.clear();
     const Amount need = request.what.task(0);
-    for (std::size_t range = 0; range < ranges.count(); ++range) {
-        const Amount *left = free + range * static_cast<std::size_t>(nodes_.num_resources);
+    for (const std::int64_t range : ranges.in_order) {
+        const auto at = static_cast<std::size_t>(range);
+        const Amount *left = free + at * static_cast<std::size_t>(nodes_.num_resources);
         if (left[0] >= need)
-            fitting_[range] = num_fitting_tasks(nodes_, left, ranges.first[range], request.what);
+            fitting_[at] = num_fitting_tasks(nodes_, left, ranges.first[at], request.what);
+        if (fitting_[at] > 0)
+            usable_.push_back(range);
     }
 }
 
-void NodeChoice::find_usable(const Ranges &ranges, const std::vector<std::int64_t> &fitting,
-                             std::int64_t least) {
+void NodeChoice::find_usable(const std::vector<std::int64_t> &fitting, std::int64_t least) {
     order_.clear();
-    for (const std::int64_t range : ranges.in_order)
+    for (const std::int64_t range : usable_)
         if (fitting[static_cast<std::size_t>(range)] >= least)
             order_.push_back(range);
 }
 
 bool NodeChoice::place_in_any_way(const Ranges &ranges, const Request &request, Pieces &pieces) {
     for (std::int64_t least = 1; least <= kMany;) {
-        find_usable(ranges, fitting_, least);
+        find_usable(fitting_, least);
         const auto needed = topology_.sort(preference_, ranges, request, fitting_, order_);
         if (tightest_node_ && request.nodes_min == 1)
             put_tightest_first(request, needed.ranges);
@@ -50,12 +53,14 @@ bool NodeChoice::place_in_any_way(const Ranges &ranges, const Request &request, 
             return true;
         // Without the nodes that hold the fewest of those that are left.
         std::int64_t fewest = kFar;
-        for (const std::int64_t fitting : fitting_)
+        for (const std::int64_t range : usable_) {
+            const std::int64_t fitting = fitting_[static_cast<std::size_t>(range)];
             if (fitting >= least)
                 fewest = std::min(fewest, fitting);
+        }
         least = fewest + 1;
     }
-    find_usable(ranges, fitting_, 1);
+    find_usable(fitting_, 1);
     topology_.sort(preference_, ranges, request, fitting_, order_);
     return filling_.fill_with_lookahead(ranges.size, request, fitting_, order_, pieces);
 }
@@ -75,8 +80,6 @@ void NodeChoice::put_tightest_first(const Request &request, std::size_t num_need
 
 bool NodeChoice::place_consecutive(const Ranges &ranges, const Request &request, Pieces &pieces) {
     if (!request.what.is_even()) {
-        find_usable(ranges, fitting_, 1);
-        usable_ = order_;
         find_parts(nodes_, PartKind::kConsecutive, ranges, fitting_, 0, usable_, parts_);
         while (const auto best = best_part(parts_, request.tasks, request.nodes_min)) {
             Part &part = parts_[*best];
@@ -113,7 +116,7 @@ bool NodeChoice::split_evenly(const Ranges &ranges, const Request &request, Piec
             share_[range] = fitting_[range] >= each ? each : 0;
         Request exact = request;
         exact.nodes_min = exact.nodes_max = nodes;
-        find_usable(ranges, share_, 1);
+        find_usable(share_, 1);
         topology_.sort(preference_, ranges, exact, share_, order_);
         if (cpsched::split_evenly(ranges.size, exact, share_, order_, pieces))
             return true;

@@ -24,10 +24,10 @@ class NodeChoice {
     bool place(const Amount *free, const Ranges &ranges, const Request &request, Pieces &pieces);
 
   private:
+    /// Note how many tasks a node of each range holds, and which ranges hold any.
     void note_fitting(const Amount *free, const Ranges &ranges, const Request &request);
     /// Fill `order_` with the ranges whose nodes hold so many tasks or more, in order of nodes.
-    void find_usable(const Ranges &ranges, const std::vector<std::int64_t> &fitting,
-                     std::int64_t least);
+    void find_usable(const std::vector<std::int64_t> &fitting, std::int64_t least);
     bool place_in_any_way(const Ranges &ranges, const Request &request, Pieces &pieces);
     bool place_consecutive(const Ranges &ranges, const Request &request, Pieces &pieces);
     bool split_evenly(const Ranges &ranges, const Request &request, Pieces &pieces);
@@ -44,7 +44,7 @@ class NodeChoice {
     std::vector<std::int64_t> fitting_; // tasks on a node of each range
     std::vector<std::int64_t> share_;
     std::vector<std::int64_t> order_;
-    std::vector<std::int64_t> usable_;
+    std::vector<std::int64_t> usable_; // ranges that hold a task or more, in order of nodes
     std::vector<Part> parts_;
 };
 

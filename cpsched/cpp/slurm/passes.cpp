@@ -60,10 +60,10 @@ void SlurmPasses::masks_changed(std::int64_t num_masks) {
 
 void SlurmPasses::find_ranges(bool by_allocations) {
     begins_ = apart_;
-    const auto width = static_cast<std::ptrdiff_t>(nodes_.num_resources);
+    const std::int64_t width = nodes_.num_resources;
     const Amount *before = input_.free;
     for (std::int64_t node = 1; node < nodes_.num_nodes; ++node, before += width)
-        if (!std::equal(before, before + width, before + width))
+        if (!are_equal(before, before + width, width))
             begins_.begin_at(node);
     if (by_allocations)
         mark_allocations(begins_, input_.now, input_.now.running.size());

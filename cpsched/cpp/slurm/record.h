@@ -16,20 +16,22 @@ struct FixedFactors {
 
 /// A job in one of its partitions: jobs that name several have a record for each.
 struct Record {
+    // First what passes look at of every job in the queue.
     Row row = -1;
     std::int64_t partition = -1; // -1: none
+    std::int64_t array = -1;
+    /// The reservation that the job runs in; -1: none.
+    std::int64_t reservation = -1;
+    /// The second before which the job does not start.
+    Time begins = -kFar;
     std::int64_t request_id = 0; // as of SlurmRequests
     std::int64_t limit_set = 0;
     bool has_others = false; // whether the job is in other partitions, too
-    std::int64_t array = -1;
     std::int64_t user = -1;
     std::int64_t association = -1;
     std::int64_t qos = -1;
-    /// The reservation that the job runs in (-1: none), and the second by which it must have ended.
-    std::int64_t reservation = -1;
+    /// The second by which the job must have ended: that of its reservation.
     Time until = kFar;
-    /// The second before which the job does not start.
-    Time begins = -kFar;
     /// From when on its age counts, and from when on it may hold up others.
     Time since = 0;
     Time reserves_from = -kFar;

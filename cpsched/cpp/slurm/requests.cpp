@@ -1,6 +1,7 @@
 #include "requests.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace cpsched::slurm {
 
@@ -14,6 +15,15 @@ void SlurmRequests::look_at(const RequestTable &requests, const std::uint8_t *el
     eligible_.assign(eligible, end);
     num_masks_ = num_masks;
     masks_changed_ = true;
+}
+
+void SlurmRequests::take_new(const RequestTable &requests, const std::uint8_t *eligible,
+                             std::int64_t num_masks) {
+    // Restricted masks are numbered behind those of the job table.
+    const std::size_t num_rows = num_masks == num_masks_ ? num_rows_ : 0;
+    look_at(requests, eligible, num_masks);
+    num_rows_ = num_rows;
+    has_new_ = true;
 }
 
 void SlurmRequests::clear() {
@@ -39,7 +49,9 @@ void SlurmRequests::copy_row(std::size_t number) {
     const auto [request_id, partition, reservation] = asked_[number];
     const bool is_known = request_id < theirs_.size();
     // A class that no job asks for any more may have gone from the job table.
-    if (is_known)
+    if (!is_known)
+        missing_.push_back(number);
+    else
         std::copy_n(theirs_.row(request_id), width(), rows_.begin() + offset(number));
     if (partition < 0 && reservation < 0)
         return;
@@ -68,6 +80,13 @@ void SlurmRequests::copy_masks() {
 
 bool SlurmRequests::update() {
     rows_.resize(asked_.size() * width());
+    if (num_rows_ == 0) {
+        missing_.clear();
+    } else if (has_new_) {
+        for (const std::size_t number : std::exchange(missing_, {}))
+            copy_row(number);
+    }
+    has_new_ = false;
     for (; num_rows_ < asked_.size(); ++num_rows_)
         copy_row(num_rows_);
     const bool changed = masks_changed_;

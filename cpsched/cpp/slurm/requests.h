@@ -4,8 +4,9 @@
 // request classes are those of the job table with other masks of eligible nodes. All classes that
 // records ask for are numbered anew, in order of appearance.
 //
-// Cost: a new class a look-up; masks are copied when other ones or a new combination of a mask, a
-// partition and a reservation have come, O(C N) for C masks of N nodes.
+// Cost: a new class a look-up, and one more for each that the job table does not have yet; masks
+// are copied when other ones or a new combination of a mask, a partition and a reservation have
+// come, O(C N) for C masks of N nodes.
 #pragma once
 
 #include "../nodes.h"
@@ -26,6 +27,9 @@ class SlurmRequests {
     /// Take over the classes of the job table, and masks of shape (C, N), from now on.
     void look_at(const RequestTable &requests, const std::uint8_t *eligible,
                  std::int64_t num_masks);
+    /// Do the same where classes, and with them perhaps masks, have come, and none has changed.
+    void take_new(const RequestTable &requests, const std::uint8_t *eligible,
+                  std::int64_t num_masks);
     /// Forget all classes, as the numbers of the job table mean others.
     void clear();
     /// Return the class of a job that asks for one of the job table in a partition and a
@@ -67,6 +71,9 @@ class SlurmRequests {
     std::vector<Asked> asked_;
     std::vector<std::int64_t> rows_; // of the table of request classes
     std::size_t num_rows_ = 0;       // that are up to date
+    // Those of them that the job table does not have yet, or not any more.
+    std::vector<std::size_t> missing_;
+    bool has_new_ = false; // whether classes have come since they were looked up
     std::vector<Restricted> restricted_;
     std::map<Restricted, std::size_t> restricted_at_;
     std::vector<std::uint8_t> masks_; // theirs, and those of `restricted_`

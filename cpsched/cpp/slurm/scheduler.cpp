@@ -11,7 +11,8 @@ namespace {
 constexpr Time kRest = 121;
 
 std::vector<Row> sorted(std::vector<Row> rows) {
-    std::sort(rows.begin(), rows.end());
+    if (!std::is_sorted(rows.begin(), rows.end()))
+        std::sort(rows.begin(), rows.end());
     rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
     return rows;
 }

@@ -96,6 +96,11 @@ class SlurmScheduler {
     /// Take over the request classes and masks, shape (C, N), of decisions to come.
     void look_at(const RequestTable &requests, const std::uint8_t *eligible,
                  std::int64_t num_masks);
+    /// Do the same where classes, and with them perhaps masks, have come, and none has changed.
+    void take_new_requests(const RequestTable &requests, const std::uint8_t *eligible,
+                           std::int64_t num_masks) {
+        requests_.take_new(requests, eligible, num_masks);
+    }
     /// Forget what jobs are alike; if `renumbered`, the numbers of request classes mean others.
     void forget_templates(bool renumbered);
     /// Note that something has changed besides jobs: which nodes are eligible.
