@@ -225,7 +225,8 @@ def test_what_changes_nothing_is_said_to(folder):
     carry_out(wanted, folder / "out")
     table = load_results(folder / "out")
     assert conclusions(table) == [
-        "cap-request 9-0: mean wait unchanged, longest wait unchanged.",
+        "cap-request 9-0: mean wait unchanged, longest wait unchanged. No job waits a minute less or"
+        " more.",
         "One run each cannot tell a difference from chance. Use several repetitions.",
     ]
     (run,) = (run for run in table.repetitions if run not in table.baselines)
