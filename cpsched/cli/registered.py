@@ -105,6 +105,17 @@ def meanings(kind: str, name: str) -> list[tuple[str, str]]:
     return rows
 
 
+def slurm_parameters(kind: str, name: str) -> list[Row]:
+    """Return the parameters of slurm.conf that a dispatcher takes, with defaults and meanings."""
+    from cpsched.slurm.config.parameter_texts import default_text, meaning_text
+
+    parameters = getattr(registry.load(kind, name), "slurm_parameters", {})
+    return [
+        Row(f"{parameter.name}={default_text(parameter) or 'none'}", meaning_text(parameter))
+        for parameter in parameters.values()
+    ]
+
+
 def _parameters(thing: Any) -> Iterator[tuple[str, str]]:
     """Yield the parameters of a docstring, each with its text on one line."""
     sections = re.split(r"\n(\w[\w ]*)\n-{3,}\n", inspect.cleandoc(thing.__doc__ or ""))
@@ -188,11 +199,14 @@ def _options(thing: Any) -> str:
     if not inspect.isclass(thing):
         return ""
     parameters = inspect.signature(thing).parameters.values()
+    of_slurm = getattr(thing, "slurm_parameters", {})
     known = [
         f"{parameter.name}={_shown(parameter.default)}"
         for parameter in parameters
-        if parameter.default is not inspect.Parameter.empty
+        if parameter.default is not inspect.Parameter.empty and parameter.name not in of_slurm
     ]
+    if of_slurm:
+        known.append("parameters of slurm.conf")
     # Required options come first; what the simulation supplies is not an option.
     needed = [
         parameter.name

@@ -11,13 +11,24 @@ from cpsched.cli.heading import width
 from cpsched.cli.negotiation_text import show_negotiation
 from cpsched.cli.options import AsJson, names_of
 from cpsched.cli.output import echo, print_json
-from cpsched.cli.registered import KINDS, Row, aligned, kind_of, meanings, rows_of, show_rows
+from cpsched.cli.registered import (
+    KINDS,
+    Row,
+    aligned,
+    kind_of,
+    meanings,
+    rows_of,
+    show_rows,
+    slurm_parameters,
+)
 from cpsched.cli.system_text import system_text
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.util import registry
 
 #: The messages of a file that an observer of dn-dbes wrote.
 _NEGOTIATION = "negotiation"
+#: Where the meanings of Slurm's parameters begin, unless name and default are longer.
+_MARGIN = 32
 
 
 def command(
@@ -64,6 +75,12 @@ def command(
     show_rows(rows[0]._replace(family=""))
     for option, words in meanings(kind, name):
         for line in aligned(Row(f"  {option}", words), 4 + len(option)):
+            echo(line)
+    parameters = slurm_parameters(kind, name)
+    if parameters:
+        echo("\nParameters of slurm.conf, with Slurm's defaults:")
+    for parameter in parameters:
+        for line in aligned(Row(f"  {parameter.name}  ", parameter.summary), _MARGIN):
             echo(line)
 
 
