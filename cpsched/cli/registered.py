@@ -63,6 +63,26 @@ class Row(NamedTuple):
     family: str = ""
 
 
+#: Changes of scenarios that are not registered, since they change what decides.
+OTHER_CHANGES = (
+    Row(
+        "set",
+        "Change an option of the baseline's dispatcher, or a value of its Slurm policy.",
+        ("example: --change 'set bf_window=2880'",),
+    ),
+    Row(
+        "dispatcher",
+        "Replace the baseline's dispatcher.",
+        ("example: --change 'dispatcher easy-wsept'",),
+    ),
+    Row(
+        "predictor",
+        "Replace the baseline's runtime predictor.",
+        ("example: --change 'predictor gbm-log'",),
+    ),
+)
+
+
 def rows_of(kind: str) -> list[Row]:
     """Return the description of each name of a kind."""
     return _systems() if kind == "systems" else _registered(kind)

@@ -10,6 +10,7 @@ from cpsched.cli.options import names_of
 from cpsched.cli.registered import KINDS
 from cpsched.model.system import System
 from cpsched.slurm.dispatch.parameters import PARAMETERS
+from cpsched.study.scenarios import scenario
 from cpsched.util import registry
 
 ADVICE = ("good for: ", "goes wrong when: ")
@@ -233,6 +234,22 @@ def test_each_name_can_be_asked_for(cpsched, kind):
     for name in names_of(kind):
         code, out, _ = cpsched("show", kind, name)
         assert (code, out.split()[0]) == (0, name) or kind == "systems"
+
+
+@pytest.mark.parametrize("name", ["set", "dispatcher", "predictor"])
+def test_changes_of_what_decides_can_be_asked_for(cpsched, name):
+    """The list of changes names them, although they are not registered."""
+    assert f"{name} " in cpsched("list", "changes")[1].splitlines()[-1]
+    code, out, err = cpsched("show", "changes", name)
+    assert (code, err) == (0, "")
+    summary, example = out.splitlines()
+    assert summary.startswith(f"{name}  ")
+    assert "the baseline's" in summary
+    change = re.search("--change '(.*)'", example)[1]
+    assert scenario(change).label == change
+    (row,) = json.loads(cpsched("show", "changes", name, "--json")[1])["names"]
+    assert row["name"] == name
+    assert "Did you mean 'predictor'" in cpsched("show", "changes", "predictr")[2]
 
 
 def test_the_options_of_a_generator_are_told(cpsched):
