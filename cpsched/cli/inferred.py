@@ -126,10 +126,12 @@ def nearest(table: ResultsTable) -> str:
     rows = [row for row in table.record if row["kind"] == "all"]
     if not rows or misfit(runs[0]):
         return ""
+    baseline = str(rows[0]["dispatcher"])
     if rows[0]["grade"] != "poor":
-        return str(rows[0]["dispatcher"])
+        return baseline
     errors = {}
-    for name, path in {run.dispatcher: run.path for run in reversed(runs)}.items():
+    first = {run.dispatcher: run.path for run in reversed(runs) if run.dispatcher != baseline}
+    for name, path in first.items():
         schedule = load_run(path).schedule
         pairs = wait_pairs(schedule, schedule.workload.submit >= 0)
         if len(pairs.rows) and (waits := pairs.errors()).grade != "poor":

@@ -296,7 +296,10 @@ class SiteRuns(Runs, Reading):
         options = super().given()
         if options.pop("slurm_policy", None):
             dispatchers: Sequence[str | None] = self.dispatchers or [None]
-            options["dispatchers"] = [following(self.slurm_policy, name) for name in dispatchers]
+            options["dispatchers"] = [
+                following(self.slurm_policy, name, several=len(dispatchers) > 1)
+                for name in dispatchers
+            ]
         return options
 
 

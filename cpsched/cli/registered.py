@@ -63,6 +63,26 @@ class Row(NamedTuple):
     family: str = ""
 
 
+#: Changes of scenarios that are not registered, since they change what decides.
+OTHER_CHANGES = (
+    Row(
+        "set",
+        "Change an option of the baseline's dispatcher, or a value of its Slurm policy.",
+        ("example: --change 'set bf_window=2880'",),
+    ),
+    Row(
+        "dispatcher",
+        "Replace the baseline's dispatcher.",
+        ("example: --change 'dispatcher easy-wsept'",),
+    ),
+    Row(
+        "predictor",
+        "Replace the baseline's runtime predictor.",
+        ("example: --change 'predictor gbm-log'",),
+    ),
+)
+
+
 def rows_of(kind: str) -> list[Row]:
     """Return the description of each name of a kind."""
     return _systems() if kind == "systems" else _registered(kind)
@@ -103,6 +123,17 @@ def meanings(kind: str, name: str) -> list[tuple[str, str]]:
     for _, inner, keys in passed_on(kind, name):
         rows += [row for row in meanings(*inner) if row[0].partition("=")[0] in keys]
     return rows
+
+
+def slurm_parameters(kind: str, name: str) -> list[Row]:
+    """Return the parameters of slurm.conf that a dispatcher takes, with defaults and meanings."""
+    from cpsched.slurm.config.parameter_texts import default_text, meaning_text
+
+    parameters = getattr(registry.load(kind, name), "slurm_parameters", {})
+    return [
+        Row(f"{parameter.name}={default_text(parameter) or 'none'}", meaning_text(parameter))
+        for parameter in parameters.values()
+    ]
 
 
 def _parameters(thing: Any) -> Iterator[tuple[str, str]]:
@@ -188,11 +219,14 @@ def _options(thing: Any) -> str:
     if not inspect.isclass(thing):
         return ""
     parameters = inspect.signature(thing).parameters.values()
+    of_slurm = getattr(thing, "slurm_parameters", {})
     known = [
         f"{parameter.name}={_shown(parameter.default)}"
         for parameter in parameters
-        if parameter.default is not inspect.Parameter.empty
+        if parameter.default is not inspect.Parameter.empty and parameter.name not in of_slurm
     ]
+    if of_slurm:
+        known.append("parameters of slurm.conf")
     # Required options come first; what the simulation supplies is not an option.
     needed = [
         parameter.name

@@ -11,13 +11,25 @@ from cpsched.cli.heading import width
 from cpsched.cli.negotiation_text import show_negotiation
 from cpsched.cli.options import AsJson, names_of
 from cpsched.cli.output import echo, print_json
-from cpsched.cli.registered import KINDS, Row, aligned, kind_of, meanings, rows_of, show_rows
+from cpsched.cli.registered import (
+    KINDS,
+    OTHER_CHANGES,
+    Row,
+    aligned,
+    kind_of,
+    meanings,
+    rows_of,
+    show_rows,
+    slurm_parameters,
+)
 from cpsched.cli.system_text import system_text
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.util import registry
 
 #: The messages of a file that an observer of dn-dbes wrote.
 _NEGOTIATION = "negotiation"
+#: Where the meanings of Slurm's parameters begin, unless name and default are longer.
+_MARGIN = 32
 
 
 def command(
@@ -55,15 +67,35 @@ def command(
     if kind == "systems":
         _show_system(name, as_json=as_json)
         return
-    rows = [row for row in rows_of(kind) if row.name == name]
-    if not rows:
-        raise UnknownNameError(registry.GROUPS[kind], name, names_of(kind))
+    row = _row(kind, name)
     if as_json:
-        print_json("show", {"kind": kind, "names": [row._asdict() for row in rows]})
+        print_json("show", {"kind": kind, "names": [row._asdict()]})
         return
-    show_rows(rows[0]._replace(family=""))
+    show_rows(row._replace(family=""))
+    if row not in OTHER_CHANGES:
+        _show_options(kind, name)
+
+
+def _row(kind: str, name: str) -> Row:
+    """Return the description of a name, or raise an error that names the closest one."""
+    others: tuple[Row, ...] = OTHER_CHANGES if kind == "changes" else ()
+    for row in (*others, *rows_of(kind)):
+        if row.name == name:
+            return row
+    known = [*names_of(kind), *(row.name for row in others)]
+    raise UnknownNameError(registry.GROUPS[kind], name, known)
+
+
+def _show_options(kind: str, name: str) -> None:
+    """Print each option with its default and meaning."""
     for option, words in meanings(kind, name):
         for line in aligned(Row(f"  {option}", words), 4 + len(option)):
+            echo(line)
+    parameters = slurm_parameters(kind, name)
+    if parameters:
+        echo("\nParameters of slurm.conf, with Slurm's defaults:")
+    for parameter in parameters:
+        for line in aligned(Row(f"  {parameter.name}  ", parameter.summary), _MARGIN):
             echo(line)
 
 

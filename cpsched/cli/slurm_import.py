@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: Columns of shares of a log, and what they count.
 _SHARES = {"jobs": "jobs", "core-hours": "core_seconds", "GPU-hours": "gpu_seconds"}
+#: Most node groups named.
+_MOST = 6
 #: Of a policy, as they are counted in JSON.
 _KINDS = ("parameters", "qos", "associations", "reservations", "licenses")
 
@@ -76,6 +78,7 @@ def command(
         print_json("slurm.import", _as_data(site, touched, written))
         return
     say(_read(site))
+    say(_groups(site))
     echo("")
     echo(_not_modelled(touched))
     for line in _notes(site, touched):
@@ -96,6 +99,7 @@ def _as_data(site: ImportedSite, touched: AffectedLog, written: list[Path]) -> d
         "files": [str(path) for path in written],
         "nodes": site.system.num_nodes,
         "total": dict(zip(site.system.resources, site.system.total.tolist(), strict=True)),
+        "node_groups": list(dict.fromkeys(site.system.node_groups)),
         "partitions": len(site.system.queues),
         **{kind: len(getattr(site.policy, kind)) for kind in _KINDS},
         "not_modelled": [
@@ -134,6 +138,13 @@ def _read(site: ImportedSite) -> str:
         counted(len(policy.licenses), "licence"),
     ]
     return f"{escaped(site.name)}: {escaped(', '.join(things))}"
+
+
+def _groups(site: ImportedSite) -> str:
+    """Return a line with the names of the node groups, which ``add-nodes group=`` takes."""
+    names = list(dict.fromkeys(site.system.node_groups))
+    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
+    return f"Node groups: {escaped(', '.join(names[:_MOST]))}{more}"
 
 
 def _not_modelled(touched: AffectedLog) -> str:

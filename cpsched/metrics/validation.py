@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,8 @@ from cpsched.model.schedule import JobOutcome
 from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cpsched.model.schedule import Schedule
     from cpsched.util.types import BoolArray, FloatArray, IntArray
 
@@ -32,6 +35,8 @@ _CLOSE, _ROUGH = (0.05, 0.9, 0.95), (0.2, 0.7, 0.8)
 SHORTEST = 60.0
 #: Kinds of groups that are named if they agree much worse than all jobs, and how much worse.
 _NAMED, _WORSE = ("reason", "queue", "QOS", "GPU", "account", "size"), 1.5
+#: Values of :class:`WaitErrors` in seconds.
+_MEANS = ("recorded", "simulated", "held", "bias", "median_error", "mean_error", "p90_error")
 #: Numbers of waits are counted where they are at most so many times as many as the jobs.
 _SPARSE = 8
 
@@ -107,6 +112,27 @@ class WaitErrors:
             within=tuple(float((off <= limit).sum() / jobs) for limit in WITHIN),
             rank=_rank_correlation(*order),
             missing=missing,
+        )
+
+    @classmethod
+    def mean(cls, repetitions: Sequence[WaitErrors]) -> WaitErrors:
+        """
+        Return the mean of each value over repetitions of the same jobs, at least one.
+
+        ``jobs`` and ``missing`` are rounded to whole jobs. ``rank`` is the mean of those that are
+        known.
+        """
+
+        def mean_of(name: str) -> float:
+            return fmean(getattr(errors, name) for errors in repetitions)
+
+        ranks = [errors.rank for errors in repetitions if errors.rank is not None]
+        return cls(
+            jobs=round(mean_of("jobs")),
+            missing=round(mean_of("missing")),
+            within=tuple(map(fmean, zip(*(errors.within for errors in repetitions), strict=True))),
+            rank=fmean(ranks) if ranks else None,
+            **{name: mean_of(name) for name in _MEANS},
         )
 
     @property

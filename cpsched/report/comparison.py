@@ -236,7 +236,7 @@ def what_if(
         raise ConfigError("is empty. Give what is to be changed", key="changes")
     (own,) = _specifications([dispatcher or "easy"], "dispatcher")
     if policy is not None:
-        own = following(Path(policy), dispatcher)
+        own = following(Path(policy), dispatcher, ("policy", "dispatcher"))
     given = {
         "dispatchers": [own],
         "predictors": _specifications([predictor], "predictor"),

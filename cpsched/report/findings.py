@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 QUALITY, LONGEST = "bounded_slowdown_mean", "wait_max_s"
 #: The same of scenarios, over the jobs that ran in both.
 COMMON_WAIT, COMMON_LONGEST = "common_wait_mean_s", "common_wait_max_s"
+#: The shares of jobs whose wait a scenario changes by at least a minute.
+_CHANGED = ("share_that_waits_less", "share_that_waits_longer")
 #: What is added for repetitions, where nobody knows who reads it.
 REPETITIONS = "several repetitions"
 #: Outcomes that more jobs may have than in the baseline: their metrics, the total, and the words. A
@@ -167,6 +169,8 @@ class Change:
         Number of days that the interval is over; None where it is not over days.
     pairs
         Number of repetitions that are compared; 0 over several logs.
+    same_waits
+        Whether no job of a scenario waits a minute less or more.
     """
 
     name: str
@@ -178,6 +182,7 @@ class Change:
     placement: str = ""
     days: int | None = None
     pairs: int = 0
+    same_waits: bool = False
 
     @property
     def claim(self) -> Claim:
@@ -212,7 +217,8 @@ class Change:
         longest = "longest wait unknown" if self.longest is None else str(self.longest)
         worse = [f"Worse on {', '.join(self.worse)}"] if self.worse else []
         placement = [self.placement] if self.placement else []
-        return ". ".join([f"{self.main}, {longest}", *worse, *self.losses, *placement])
+        same = ["No job waits a minute less or more"] if self.same_waits else []
+        return ". ".join([f"{self.main}, {longest}", *same, *worse, *self.losses, *placement])
 
 
 class Finding(NamedTuple):
@@ -268,6 +274,7 @@ def change_of(table: ResultsTable, run: RunKey) -> Change | None:
         placement=_placement(table, run, base),
         days=main.days,
         pairs=main.pairs,
+        same_waits=_has_same_waits(table, run),
     )
 
 
@@ -298,6 +305,12 @@ def losses(table: ResultsTable, run: RunKey, base: RunKey) -> Iterator[str]:
 def _number(table: ResultsTable, run: RunKey, name: str) -> float:
     row = table.get(run, name)
     return 0.0 if row is None or row.value is None else float(row.value)
+
+
+def _has_same_waits(table: ResultsTable, run: RunKey) -> bool:
+    """Return whether no job of a scenario waits at least a minute less or longer."""
+    shares = [table.get(run, name) for name in _CHANGED]
+    return table.study.by_group and all(row is not None and row.value == 0 for row in shares)
 
 
 def _has_other_jobs(table: ResultsTable, run: RunKey) -> bool:

@@ -47,8 +47,8 @@ class ResultsTable:
     rows
         A row for each run, group of jobs and metric.
     record
-        Recorded waits and simulated waits of a baseline, by group of jobs
-        (:mod:`cpsched.study.record`).
+        Recorded waits of a baseline, and its simulated waits over all repetitions, by group of
+        jobs (:mod:`cpsched.study.record`).
     """
 
     study: Results

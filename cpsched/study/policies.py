@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cpsched.errors import ConfigError
 from cpsched.slurm.config.policy_remarks import ignored, remarks
 from cpsched.slurm.dispatch import policy_edit, policy_file
 from cpsched.util.spec import Spec, build, options_of
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
 
     from cpsched.systems.mapping import Fitted
 
-#: The dispatcher that follows a policy file, which is its option ``policy``.
-_FOLLOWER = "slurm"
+#: The dispatcher that follows a policy file, and its option for the file.
+_FOLLOWER, _POLICY = "slurm", "policy"
 
 
 def follows_policy(specification: str) -> bool:
@@ -56,8 +57,31 @@ def needs_policy(dispatcher: str, option: str) -> bool:
     return not follows_policy(dispatcher) and option in options_of("dispatchers", _FOLLOWER)
 
 
-def following(policy: Path | None, base: str | None) -> str:
-    """Return the dispatcher that a policy, or a specification, asks for."""
+def following(
+    policy: Path | None,
+    base: str | None,
+    names: tuple[str, str] = ("--slurm-policy", "--dispatcher"),
+    *,
+    several: bool = False,
+) -> str:
+    """
+    Return the dispatcher that a policy, or a specification, asks for.
+
+    Parameters
+    ----------
+    names
+        Names of the policy and of the dispatcher in errors.
+    several
+        Whether this is one of several dispatchers: one of them may have the policy as its option.
+
+    Raises
+    ------
+    ConfigError
+        If the dispatcher follows no policy.
+    """
     if policy is None:
         return base or "easy"
-    return str(Spec.parse(base or _FOLLOWER).with_options({"policy": str(policy.absolute())}))
+    if base and _POLICY not in options_of("dispatchers", Spec.parse(base).name):
+        remedy = f"Use {names[1]} slurm:policy={policy}" if several else f"Remove {names[1]} {base}"
+        raise ConfigError(f"needs the dispatcher slurm. {remedy}.", key=names[0])
+    return str(Spec.parse(base or _FOLLOWER).with_options({_POLICY: str(policy.absolute())}))

@@ -13,7 +13,8 @@ from texts import markdown, table
 
 from cpsched.model.system import MemoryMapping, Preempt, ProcessorMapping
 from cpsched.model.workload import AMOUNTS, COLUMNS, Workload
-from cpsched.slurm.config.inventory import SCHEDULER, SLURM_CONF, UNENFORCED, Fate
+from cpsched.slurm.config.inventory import UNENFORCED
+from cpsched.slurm.config.parameter_texts import default_text, meaning_text, value_text
 from cpsched.slurm.dispatch.parameters import PARAMETERS
 from cpsched.slurm.dispatch.policy import TABLES
 from cpsched.study.study_models import StudyFile
@@ -204,16 +205,7 @@ def _toml(value: Any) -> str:
 
 
 def _parameter(parameter: Parameter) -> tuple[str, str, str]:
-    inventory = SCHEDULER if parameter.scheduler else SLURM_CONF
-    ignored = inventory.of(parameter.name).fate is Fate.REPORTED
-    meaning = markdown(parameter.meaning) + (" (read, without effect)" if ignored else "")
-    return f"`{parameter.name}`", _shown(parameter.kind.shown(parameter.default)), meaning
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return str(value) if value not in (None, "", [], (), {}) else ""
+    return f"`{parameter.name}`", default_text(parameter), markdown(meaning_text(parameter))
 
 
 def _policy(depth: int) -> str:
@@ -257,4 +249,4 @@ def policy_rows(entry: PolicyTable) -> Iterator[tuple[str, str, str]]:
 def _usual(key: PolicyKey) -> str:
     if key.needed:
         return "required"
-    return "" if key.usual in (None, "") else _shown(key.kind.shown(key.usual))
+    return "" if key.usual in (None, "") else value_text(key.kind.shown(key.usual))

@@ -269,6 +269,30 @@ def test_part_of_a_log(files, cpsched):
         ((*SIMULATE, "--input-format", "excel"), "unknown log format 'excel'"),
         ((*SIMULATE, "--export", "slurm"), "--export: slurm needs a folder. Add --out"),
         ((*SIMULATE, "--slurm-policy", "gone.toml"), "gone.toml: no such file"),
+        (
+            (*SIMULATE, "--slurm-policy", "p.toml", "-d", "easy:backfill=sjf"),
+            "error: --slurm-policy: needs the dispatcher slurm. Remove --dispatcher"
+            " easy:backfill=sjf.",
+        ),
+        (
+            (*SIMULATE, "--slurm-policy", "p.toml", "-d", "slurm", "-d", "easy"),
+            "--slurm-policy: needs the dispatcher slurm. Use --dispatcher slurm:policy=p.toml.",
+        ),
+        (
+            (
+                "explain",
+                *SIMULATE[1:],
+                "--slurm-policy",
+                "p.toml",
+                "-d",
+                "easy",
+                "--job",
+                "1",
+                "--at",
+                "1",
+            ),
+            "--slurm-policy: needs the dispatcher slurm. Remove --dispatcher easy.",
+        ),
         (("verify", "."), "is not a folder of runs"),
         (("log", "convert", "log.swf", "four.toml"), "the file exists"),
         (

@@ -140,6 +140,7 @@ def test_what_is_imported_of_a_slurm(answer, data, tmp_path):
     options = ("--conf", str(site / "slurm.conf"), "--assoc", str(site / "assoc.txt"))
     output = answer("slurm", "import", *options, "--out", str(tmp_path / "site"))
     assert (output["schema"], output["nodes"]) == ("cpsched.slurm.import/1", 61)
+    assert len(output["node_groups"]) == 7
     assert [path.rpartition(".")[2] for path in output["files"]][:2] == ["toml", "toml"]
     assert output["total"]["gpu"] > 0
     assert output["log"] is None

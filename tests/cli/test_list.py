@@ -9,6 +9,8 @@ from cpsched import systems
 from cpsched.cli.options import names_of
 from cpsched.cli.registered import KINDS
 from cpsched.model.system import System
+from cpsched.slurm.dispatch.parameters import PARAMETERS
+from cpsched.study.scenarios import scenario
 from cpsched.util import registry
 
 ADVICE = ("good for: ", "goes wrong when: ")
@@ -73,6 +75,23 @@ def test_a_preset_lists_the_options_of_the_priority_that_it_sets(cpsched):
     assert code == 0
     assert {"allocator=first-fit", "aging=43200", "width_exponent=0.5"} <= set(out.split())
     assert "aging" not in cpsched("show", "dispatchers", "easy-slowdown")[1]
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_slurms_parameters_have_their_default_and_meaning(cpsched, monkeypatch, width):
+    monkeypatch.setattr("cpsched.cli.registered.width", lambda: width)
+    code, out, _ = cpsched("show", "dispatchers", "slurm")
+    lines = out.splitlines()
+    assert code == 0
+    assert max(map(len, lines)) <= width
+    assert "options: policy=none, topology=line, lag=0, parameters of slurm.conf" in out
+    shown = lines[lines.index("Parameters of slurm.conf, with Slurm's defaults:") + 1 :]
+    names = [line.split()[0].partition("=")[0] for line in shown if re.match(r"  \S", line)]
+    assert names == list(PARAMETERS)
+    meaning = "minutes into the future that backfill plans"
+    assert f"  bf_window=1440                {meaning}" in shown
+    assert "  PriorityFlags=none            changes to the computation of priorities" in shown
+    assert "Parameters" not in cpsched("show", "dispatchers", "slurm-backfill")[1]
 
 
 def test_what_is_said_is_of_the_dispatcher_itself(of_width):
@@ -215,6 +234,22 @@ def test_each_name_can_be_asked_for(cpsched, kind):
     for name in names_of(kind):
         code, out, _ = cpsched("show", kind, name)
         assert (code, out.split()[0]) == (0, name) or kind == "systems"
+
+
+@pytest.mark.parametrize("name", ["set", "dispatcher", "predictor"])
+def test_changes_of_what_decides_can_be_asked_for(cpsched, name):
+    """The list of changes names them, although they are not registered."""
+    assert f"{name} " in cpsched("list", "changes")[1].splitlines()[-1]
+    code, out, err = cpsched("show", "changes", name)
+    assert (code, err) == (0, "")
+    summary, example = out.splitlines()
+    assert summary.startswith(f"{name}  ")
+    assert "the baseline's" in summary
+    change = re.search("--change '(.*)'", example)[1]
+    assert scenario(change).label == change
+    (row,) = json.loads(cpsched("show", "changes", name, "--json")[1])["names"]
+    assert row["name"] == name
+    assert "Did you mean 'predictor'" in cpsched("show", "changes", "predictr")[2]
 
 
 def test_the_options_of_a_generator_are_told(cpsched):

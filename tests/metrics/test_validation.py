@@ -47,3 +47,14 @@ def test_a_group_agrees_much_worse_if_its_bias_is_large_and_its_grade_poor():
     assert not agrees_much_worse("user", WaitErrors.of(hour, hour + 1800), every)
     assert not agrees_much_worse("queue", WaitErrors.of(hour, hour + 800), every)
     assert not agrees_much_worse("queue", WaitErrors.of(20 * hour, 20 * hour + 1800), every)
+
+
+def test_the_mean_over_repetitions_counts_jobs_once():
+    hour = np.full(4, 3600)
+    late = WaitErrors.of(hour, hour + 1200, missing=2)
+    mean = WaitErrors.mean([WaitErrors.of(hour, hour, missing=2), late])
+    assert (mean.jobs, mean.missing) == (4, 2)
+    assert (mean.recorded, mean.simulated, mean.bias) == (3600, 4200, 600)
+    assert mean.within == pytest.approx((1 / 3, 1 / 3, 2 / 3))
+    assert mean.rank is None
+    assert WaitErrors.mean([late]) == late

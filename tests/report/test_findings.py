@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from result_tables import repeated, run, table
+from result_tables import EASY, repeated, run, table
 
 from cpsched.metrics.definitions import ALL
 from cpsched.report.findings import (
@@ -117,6 +117,24 @@ def grouped(name, **waits):
         })
         for seed in (1, 2, 3)
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("less", "longer", "same"), [(0.0, 0.0, True), (0.01, 0.0, False), (0.0, 0.01, False)]
+)
+@pytest.mark.parametrize("by_group", [True, False])
+def test_a_scenario_in_which_no_job_waits_less_or_more_is_named(less, longer, same, by_group):
+    shares = {"share_that_waits_less": less, "share_that_waits_longer": longer}
+    scenario = [
+        replace(of, metrics=of.metrics | {ALL: EASY | of.metrics[ALL] | shares})
+        for of in grouped("a")
+    ]
+    base = [
+        replace(of, metrics=of.metrics | {ALL: EASY | of.metrics[ALL]}) for of in grouped("easy")
+    ]
+    text = " ".join(conclusions(table(*base, *scenario, by_group=by_group)))
+    expected = "mean wait unchanged, longest wait unchanged. No job waits a minute less or more."
+    assert (expected in text) == (same and by_group)
 
 
 def test_each_scenario_with_significant_groups_is_listed_and_classes_are_defined_once():

@@ -1,7 +1,9 @@
 """The baseline against recorded waits, in words."""
 
+from statistics import fmean
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from notebooks import SYSTEM
 
@@ -11,6 +13,7 @@ from cpsched.report.record import misfit, validation_lines
 from cpsched.simulation.simulate import simulate
 from cpsched.study.validation.errors import compare_starts
 from cpsched.systems import parse as parse_system
+from cpsched.util.words import duration
 
 
 def run(over=0.0):
@@ -109,6 +112,26 @@ def test_the_statement_is_the_grade_of_validate_and_stands_once():
         assert "recorded" not in comparison.finding
         shown = comparison._repr_html_()
         assert shown.count(f"Agreement with recorded waits, baseline: {grade}.") == 1
+
+
+def test_the_statement_is_of_all_repetitions_of_the_baseline():
+    """As the table: the first repetition alone has another mean wait."""
+    system = parse_system(SYSTEM, where="four.toml")
+    log = recorded(100).select(first=12).with_columns(submit=np.arange(12) // 4)
+    comparison = what_if(log, "scale-load 0.5", system=system, repeat=3, jitter=900)
+    schedules = [run.schedule for run in comparison.runs if run.label == "baseline"]
+    checks = [compare_starts(schedule, lag=0).overall for schedule in schedules]
+    row = comparison.table.record[0]
+    simulated = [check.simulated for check in checks]
+    assert len(simulated) == 3
+    assert min(simulated) < max(simulated)
+    assert row["jobs"] == 12
+    assert row["never_started"] == 0
+    assert row["simulated_wait_mean_s"] == pytest.approx(fmean(simulated) + row["lag_s"])
+    means = [run.values["wait_mean_s"] for run in comparison.table.study.runs[:3]]
+    assert fmean(means) == pytest.approx(fmean(simulated))
+    (line,) = validation_lines(comparison.table, *comparison.table.cases)
+    assert f"Mean wait: simulated {duration(row['simulated_wait_mean_s'])}" in line
 
 
 def test_a_study_of_predictors_names_its_dispatcher():

@@ -257,6 +257,8 @@ def test_command_writes_files_that_are_read_back(data, tmp_path, cpsched):
     assert (
         "campus: 61 nodes in 7 groups (6,476 cores, 48 GPUs, 32 gpu:a100), 6 partitions" in printed
     )
+    groups = list(dict.fromkeys(systems.load(str(out / "campus.system.toml")).node_groups))
+    assert f"\nNode groups: {', '.join(groups[:6])} and 1 more\n" in printed
     (line,) = (line for line in printed.splitlines() if "OverSubscribe=FORCE" in line)
     assert line.split()[-4:] == ["50.0", "%", "25.0", "%"]
     system = systems.load(str(out / "campus.system.toml"))

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from cpsched.report.terminal import notes
 from cpsched.slurm.dispatch import policy_file
 from cpsched.slurm.dispatch.policy_edit import edited
 from cpsched.study import carry_out, load_run
+from cpsched.study.policies import following
 from cpsched.study.scenarios import BASELINE, scenario, what_if
 from cpsched.study.study_file import parse_study
 from cpsched.util.models import Source
@@ -226,7 +228,8 @@ def test_what_changes_nothing_is_said_to(folder):
     carry_out(wanted, folder / "out")
     table = load_results(folder / "out")
     assert conclusions(table) == [
-        "cap-request 9-0: mean wait unchanged, longest wait unchanged.",
+        "cap-request 9-0: mean wait unchanged, longest wait unchanged. No job waits a minute less or"
+        " more.",
         "One run each cannot tell a difference from chance. Use several repetitions.",
     ]
     (run,) = (run for run in table.repetitions if run not in table.baselines)
@@ -354,6 +357,22 @@ def test_values_that_a_policy_has_not(edit, message):
     # Neither the lines of a file that nobody has nor names by the dozen.
     assert not re.search(r":[0-9]+: |\[[0-9]\]", str(caught.value).removeprefix(edit))
     assert len(str(caught.value)) < 200
+
+
+def test_a_policy_needs_the_dispatcher_slurm():
+    policy = Path("p.toml")
+    assert following(None, None) == "easy"
+    for base in (None, "slurm"):
+        assert following(policy, base) == f"slurm:policy={policy.absolute()}"
+    with pytest.raises(ConfigError) as caught:
+        following(policy, "easy")
+    assert (
+        str(caught.value) == "--slurm-policy: needs the dispatcher slurm. Remove --dispatcher easy."
+    )
+    with pytest.raises(ConfigError, match="^policy: needs .* Use dispatcher slurm:policy=p.toml"):
+        following(policy, "easy", ("policy", "dispatcher"), several=True)
+    with pytest.raises(ConfigError, match="unknown dispatcher 'esay'"):
+        following(policy, "esay")
 
 
 @pytest.mark.parametrize(

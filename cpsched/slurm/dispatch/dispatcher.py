@@ -48,6 +48,8 @@ class Slurm(Preemption):
 
     name = "slurm"
     family = "Slurm"
+    #: The parameters of slurm.conf, which are options too.
+    slurm_parameters = PARAMETERS
     good_for = "a simulation of your own Slurm under its policy"
     goes_wrong_when = "time limits are uninformative, or jobs that share nodes wait for whole nodes"
 

@@ -105,7 +105,7 @@ _ALL = (
     ),
     Parameter("PriorityMaxAge", TIME, _WEEK, "age at which the age factor is 1"),
     Parameter("PriorityCalcPeriod", TIME, 300, "time between two computations of priorities"),
-    Parameter("PriorityDecayHalfLife", TIME, _WEEK, "in which usage halves (0: it does not decay)"),
+    Parameter("PriorityDecayHalfLife", TIME, _WEEK, "time in which usage halves (0: no decay)"),
     Parameter("PriorityUsageResetPeriod", _RESETS, "NONE", "how often usage is set back to 0"),
     Parameter("PriorityFavorSmall", FLAG, False, "whether small jobs have the larger size factor"),
     Parameter("PriorityFlags", _FLAGS, frozenset(), "changes to the computation of priorities"),
@@ -146,7 +146,7 @@ _ALL = (
     _scheduler(
         "bf_job_part_count_reserve",
         0,
-        "jobs of a partition that get reservations; 0: all",
+        "jobs of a partition that get reservations (0: all)",
         upper=100_000,
     ),
     _scheduler("bf_licenses", False, "backfill plans with licences"),
