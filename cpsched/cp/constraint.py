@@ -118,7 +118,7 @@ class UsageCap(NamedTuple):
                     key="constraint",
                 )
             if demand.sum() + taken.sum() > self.cap:
-                yield Limit(demand, taken, self.cap)
+                yield Limit(demand, taken, self.cap, f"rule '{self.text}'")
 
     def _groups(self, *tables: JobTable) -> Iterator[list[IntArray]]:
         """Yield of each value of the label which jobs of some tables have it."""

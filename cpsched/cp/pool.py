@@ -48,11 +48,15 @@ class Limit(NamedTuple):
         Demand of each of B running jobs, in the order of ``view.running``, int64, shape ``(B,)``.
     capacity
         Largest total. Running jobs that exceed it continue.
+    name
+        Name in messages, such as ``cores of anna``. By default number and class: ``limit 1 of
+        mine:CappedUsers``.
     """
 
     demand: IntArray
     allocated: IntArray
     capacity: int
+    name: str = ""
 
     @property
     def free(self) -> int:
