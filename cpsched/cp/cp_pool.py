@@ -194,6 +194,8 @@ class CpPool(PlanningDispatcher[PoolProblem]):
         ------
         DispatchError
             If an array has another length.
+        ConfigError
+            If a job alone exceeds a limit, so that it could never start.
         """
         limits = [
             limit if limit.name else limit._replace(name=f"limit {number} of {title(self)}")
@@ -208,6 +210,7 @@ class CpPool(PlanningDispatcher[PoolProblem]):
                         f"{type(self).__name__}.own_limits: {name} of a Limit has shape {shape}."
                         f" It needs {(number,)}, one number for each {of} job."
                     )
+            limit.check(jobs)
         return limits
 
     def reservations(self, view: View, decision: Decision) -> Sequence[Reservation]:

@@ -7,6 +7,7 @@ from tiny import jobs, machine, run
 from cpsched.cp.cp_pool import CpPool
 from cpsched.cp.pool import Limit
 from cpsched.dispatch.contract import WaitReason
+from cpsched.errors import ConfigError
 from cpsched.forecast import why_in_log
 from cpsched.systems.mapping import fit
 
@@ -84,3 +85,22 @@ def test_a_job_may_overtake_those_that_a_limit_stops():
     run(workload, machine((4,)), Witness())
     assert (2, 2) in barring
     assert (1,) in barring
+
+
+class SmallJobs(CpPool):
+    """Has a limit on all tasks that is not larger than some jobs."""
+
+    def own_limits(self, view, jobs):
+        """Return the limit of 2 tasks."""
+        return [Limit(jobs.units, view.running.units, 2)]
+
+
+def test_a_job_that_alone_exceeds_an_own_limit_ends_the_run():
+    """B asks for 3 tasks and could never start."""
+    workload = jobs((0, 2, 9), (5, 3, 5), job_id=list("AB"))
+    message = (
+        f"^limit 1 of {__name__}:SmallJobs: the job submitted at second 5 asks for 3, more than 2,"
+        " and would wait forever. Exclude such jobs, or raise the limit.$"
+    )
+    with pytest.raises(ConfigError, match=message):
+        run(workload, machine((4,)), SmallJobs())
