@@ -23,8 +23,8 @@ class CappedUsers(CpPool):
 
     name = "capped-users"
 
-    def __init__(self, cap: int = 64, search: str = "slowdown"):
-        super().__init__(search, CoreSeconds())
+    def __init__(self, cap: int = 64, search: str = "slowdown", allocator: str = "first-fit"):
+        super().__init__(search, CoreSeconds(), allocator=allocator)
         self.cap = cap
 
     def own_limits(self, view, jobs):

@@ -42,7 +42,7 @@ class CheckResult:
     problem
         What is wrong; empty: the check is passed.
     remedy
-        What to do if it is not.
+        What to do if it is not. Empty if the problem says it.
     """
 
     kind: str
@@ -92,11 +92,12 @@ def _results(group: str, spec: Spec) -> Iterator[CheckResult]:
         starts_as_before(str(tested), suite)
 
     for check in (*registry.load("checks", suite), check_does_not_look_ahead):
+        error = _error(check, make)
         yield CheckResult(
             kind=registry.GROUPS[group],
             check=check.__name__.removeprefix("check_"),
-            problem=_problem(check, make),
-            remedy=remedy(check),
+            problem="" if error is None else _problem(error),
+            remedy="" if isinstance(error, ConfigError) else remedy(check),
         )
 
 
@@ -124,18 +125,25 @@ def starts_as_before(spec: str, suite: str) -> None:
     require(not differences, next(iter(differences), ""))
 
 
-def _problem(check: Callable[[Callable[[], Any]], None], make: Callable[[], Any]) -> str:
-    """Return why a check fails on one line; empty if it is passed."""
+def _error(
+    check: Callable[[Callable[[], Any]], None], make: Callable[[], Any]
+) -> BaseException | None:
+    """Return the error of a check; None if it is passed."""
     try:
         check(make)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a class of a user's own may raise anything
-        kind, message = described(error)
-        if isinstance(error, CpschedError | CheckError):
-            return message
-        return fault_of(error) or f"{kind}: {message}"
-    return ""
+        return error
+    return None
+
+
+def _problem(error: BaseException) -> str:
+    """Return the error of a check on one line."""
+    kind, message = described(error)
+    if isinstance(error, CpschedError | CheckError):
+        return message
+    return fault_of(error) or f"{kind}: {message}"
 
 
 def remedy(check: Callable[..., Any]) -> str:

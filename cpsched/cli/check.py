@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cpsched.cli.options import AsJson
 from cpsched.cli.output import counted, echo, escaped, print_json
 from cpsched.errors import VerificationError
+
+if TYPE_CHECKING:
+    from cpsched.checks.of_class import CheckResult
 
 #: Endings of the names of system files.
 _SYSTEM_FILES = (".toml", ".json")
@@ -56,6 +59,12 @@ def _check_system(file: str, *, as_json: bool) -> None:
     echo(f"{escaped(file)}: {nodes}, {totals(system)}, {queues_text}.")
 
 
+def _sentences(result: CheckResult) -> str:
+    """Return what is wrong, and what to do."""
+    problem = f"{result.problem.rstrip('.')}."
+    return f"{problem} To pass: {result.remedy}" if result.remedy else problem
+
+
 def _check_class(text: str, *, as_json: bool) -> None:
     """
     Print the result of each check of a class.
@@ -74,7 +83,7 @@ def _check_class(text: str, *, as_json: bool) -> None:
             continue
         line = f"{result.kind}: {result.check.replace('_', ' ')}"
         echo(f"passed  {line}" if not result.problem else
-             escaped(f"failed  {line}: {result.problem}. To pass: {result.remedy}"))  # fmt: skip
+             escaped(f"failed  {line}: {_sentences(result)}"))  # fmt: skip
     failed = sum(bool(result.problem) for result in results)
     if as_json:
         checks = [{**asdict(result), "passed": not result.problem} for result in results]

@@ -100,25 +100,13 @@ class UsageCap(NamedTuple):
     def limits(self, view: View, jobs: JobTable, allocator: Allocator) -> Iterator[Limit]:
         """
         Yield what it means for some waiting jobs: a limit for each value that could be exceeded.
-
-        Raises
-        ------
-        ConfigError
-            If one of the jobs asks for more by itself, so that it could never start.
         """
         requested = self._amounts(view, jobs, allocator)
         allocated = self._amounts(view, view.running, allocator)
         for waiting, running in self._groups(jobs, view.running):
             demand, taken = requested * waiting, allocated * running
-            if demand.max(initial=0) > self.cap:
-                submit = jobs.submit[demand.argmax()]
-                raise ConfigError(
-                    f"'{self.text}': the job submitted at second {submit} asks for {demand.max()}"
-                    " and would wait forever. Exclude such jobs, or raise the limit.",
-                    key="constraint",
-                )
             if demand.sum() + taken.sum() > self.cap:
-                yield Limit(demand, taken, self.cap)
+                yield Limit(demand, taken, self.cap, f"rule '{self.text}'")
 
     def _groups(self, *tables: JobTable) -> Iterator[list[IntArray]]:
         """Yield of each value of the label which jobs of some tables have it."""

@@ -28,6 +28,7 @@ from cpsched.dispatch.shadow import PREDICTED, REQUESTED
 from cpsched.errors import DispatchError, check_choice
 from cpsched.model.decision import Decision, PlannedStarts, Start
 from cpsched.model.jobtable import JobTable
+from cpsched.util.own_code import title
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -105,6 +106,8 @@ class CpPool(PlanningDispatcher[PoolProblem]):
         self._caps = caps_of(constraint)
         #: What the last decision was about, and the decision.
         self._decided: tuple[View, Decision] | None = None
+        #: Jobs that filling left out for a limit: its name, the amount taken, and theirs, by row.
+        self._left_out: dict[int, tuple[str, int, int]] = {}
 
     def reset(self, system: System, seed: int) -> None:
         """Clear all memory and prepare for a system, before a run starts."""
@@ -125,13 +128,14 @@ class CpPool(PlanningDispatcher[PoolProblem]):
 
     def choose(self, view: View) -> Decision:
         """Return the jobs to start now and the planned starts of the others."""
+        self._left_out = {}
         decision = super().choose(view)
         self._decided = view, decision
         return decision
 
     def wait_note(self, row: int) -> str:
         """
-        Return the site rule (option ``constraint``) that stops a job, with the amounts in use.
+        Return the limit of :meth:`own_limits` that stops a job, with the amounts in use.
 
         For example ``rule 'core per user at most 64': 60 in use, it asks for 8``.
 
@@ -140,19 +144,31 @@ class CpPool(PlanningDispatcher[PoolProblem]):
         row
             Row of the job in the job store.
         """
+        return self._limit_notes().get(row, "")
+
+    def barring(self, view: View, row: int) -> IntArray:  # noqa: ARG002
+        """Return the waiting jobs that no limit stops, as rows of the job store."""
+        rows = view.waiting.rows
+        return rows[~np.isin(rows, list(self._limit_notes()))]
+
+    def _limit_notes(self) -> dict[int, str]:
+        """Return the notes of the waiting jobs that limits stop, by row of the job store."""
         if self._decided is None:
-            return ""
+            return {}
         view, decision = self._decided
+        waiting, notes = view.waiting, dict[int, str]()
         handles = [action.handle for action in decision.actions if isinstance(action, Start)]
-        starting = view.waiting.rows[np.isin(view.waiting.handle, handles)]
-        jobs = JobTable(view.waiting.store, frozen(np.append(starting, row)))
-        for cap in self._caps:
-            for limit in cap.limits(view, jobs, self.allocator):
-                used = int(limit.allocated.sum() + limit.demand[:-1].sum())
-                requested = int(limit.demand[-1])
-                if requested and used + requested > limit.capacity:
-                    return f"rule '{cap.text}': {used:,} in use, it asks for {requested:,}"
-        return ""
+        starting = np.isin(waiting.handle, handles)
+        for limit in self._limits(view, waiting):
+            used = int(limit.allocated.sum() + limit.demand[starting].sum())
+            stopped = ~starting & (limit.demand > max(limit.capacity - used, 0))
+            for at in np.flatnonzero(stopped).tolist():
+                note = f"{limit.name}: {used:,} in use, it asks for {int(limit.demand[at]):,}"
+                notes.setdefault(int(waiting.rows[at]), note)
+        for row, (name, used, requested) in self._left_out.items():
+            note = f"{name}: {used:,} in use or for jobs before it, it asks for {requested:,}"
+            notes.setdefault(row, note)
+        return notes
 
     def own_limits(self, view: View, jobs: JobTable) -> Sequence[Limit]:
         """
@@ -171,8 +187,20 @@ class CpPool(PlanningDispatcher[PoolProblem]):
         return [limit for cap in self._caps for limit in cap.limits(view, jobs, self.allocator)]
 
     def _limits(self, view: View, jobs: JobTable) -> Sequence[Limit]:
-        """Return the limits of :meth:`own_limits`, whose arrays have a number for each job."""
-        limits = self.own_limits(view, jobs)
+        """
+        Return the limits of :meth:`own_limits`, each with a name and a number for each job.
+
+        Raises
+        ------
+        DispatchError
+            If an array has another length.
+        ConfigError
+            If a job alone exceeds a limit, so that it could never start.
+        """
+        limits = [
+            limit if limit.name else limit._replace(name=f"limit {number} of {title(self)}")
+            for number, limit in enumerate(self.own_limits(view, jobs), 1)
+        ]
         for limit in limits:
             check = ("demand", "waiting", len(jobs)), ("allocated", "running", len(view.running))
             for name, of, number in check:
@@ -182,6 +210,7 @@ class CpPool(PlanningDispatcher[PoolProblem]):
                         f"{type(self).__name__}.own_limits: {name} of a Limit has shape {shape}."
                         f" It needs {(number,)}, one number for each {of} job."
                     )
+            limit.check(jobs)
         return limits
 
     def reservations(self, view: View, decision: Decision) -> Sequence[Reservation]:
@@ -310,10 +339,12 @@ class CpPool(PlanningDispatcher[PoolProblem]):
         for limit in self._limits(view, JobTable(view.waiting.store, rows)):
             left = limit.free
             for at in np.flatnonzero(within):
-                if limit.demand[at] > left:
+                requested = int(limit.demand[at])
+                if requested > left:
                     within[at] = False
+                    self._left_out[int(rows[at])] = limit.name, limit.capacity - left, requested
                 else:
-                    left -= int(limit.demand[at])
+                    left -= requested
         return within
 
 

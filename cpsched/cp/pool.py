@@ -18,6 +18,7 @@ from cpsched.cp import capacity
 from cpsched.cp.objective import bounds, delay
 from cpsched.cp.solve import Candidate, DecisionProblem
 from cpsched.dispatch.pooled import free_now, free_over_time, given_back, pooled_demand
+from cpsched.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,16 +49,37 @@ class Limit(NamedTuple):
         Demand of each of B running jobs, in the order of ``view.running``, int64, shape ``(B,)``.
     capacity
         Largest total. Running jobs that exceed it continue.
+    name
+        Name in messages, such as ``cores of anna``. By default number and class: ``limit 1 of
+        mine:CappedUsers``.
     """
 
     demand: IntArray
     allocated: IntArray
     capacity: int
+    name: str = ""
 
     @property
     def free(self) -> int:
         """Difference between the largest total and the demand of the running jobs, at least 0."""
         return max(self.capacity - int(self.allocated.sum()), 0)
+
+    def check(self, jobs: JobTable) -> None:
+        """
+        Raise an error if one of the waiting jobs alone exceeds the largest total.
+
+        Raises
+        ------
+        ConfigError
+            If there is such a job. It could never start.
+        """
+        if len(jobs) and self.demand.max() > self.capacity:
+            at = int(self.demand.argmax())
+            raise ConfigError(
+                f"{self.name}: the job submitted at second {jobs.submit[at]} asks for"
+                f" {self.demand[at]}, more than {self.capacity}, and would wait forever. Exclude"
+                " such jobs, or raise the limit."
+            )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -124,12 +124,17 @@ class DecisionContext:
             nodes=None if nodes is None else node_list(names, np.sort(nodes)),
         )
 
-    def first_ahead(self) -> OtherJob | None:
+    def first_ahead(self, *, overtaken: bool = False) -> OtherJob | None:
         """
         Return the first job that stays in the queue and may not be overtaken, if before this one.
+
+        Parameters
+        ----------
+        overtaken
+            Whether it may also be a job that may be overtaken.
         """
         started = {self.row_of[start.handle] for start in self.starts}
-        barring = self.dispatcher.barring(self.shown, self.row)
+        barring = None if overtaken else self.dispatcher.barring(self.shown, self.row)
         for row in self.order or ():
             if row == self.row:
                 break

@@ -214,7 +214,7 @@ def why_starting(context: DecisionContext) -> str:
         return f"{context.dispatcher.name} starts it, and it fits"
     if context.rank_of[context.row] == 1:
         return "it is first in the queue, and it fits"
-    ahead = context.first_ahead()
+    ahead = context.first_ahead() or context.first_ahead(overtaken=True)
     if ahead is None:
         return "all jobs before it start as well, and it fits"
     reason = f"job {_named(ahead)} before it does not start now"

@@ -19,6 +19,8 @@ import sys
 import numpy as np
 from cpsched import Prediction, RuntimePredictor, read_log
 from cpsched import Allocator, Priority
+from cpsched.cp.cp_pool import CpPool
+from cpsched.cp.pool import Limit
 from cpsched.dispatch.rules import Fifo
 
 
@@ -60,6 +62,13 @@ class Raises(Fifo):
 
     def choose(self, view):
         raise KeyError("no queue")
+
+
+class FourTasks(CpPool):
+    """Has a limit on all tasks that is smaller than some jobs."""
+
+    def own_limits(self, view, jobs):
+        return [Limit(jobs.units, view.running.units, 4, "tasks")]
 
 
 class Plain:
@@ -132,6 +141,15 @@ def test_what_a_class_raises_is_one_line_with_its_place(own, tmp_path):
     assert "answers_in_kind" in failed
     for result in failed.values():
         assert f"KeyError: 'no queue' ({tmp_path / 'own_check.py'}, line " in result.problem
+
+
+def test_an_error_that_says_what_to_do_has_no_other_advice(own, cpsched):
+    """A job of the sample asks for more than the limit, which no other advice mends."""
+    code, out, _ = cpsched("check", "own_check:FourTasks")
+    assert code == 1
+    (line,) = [line for line in out.splitlines() if "schedules are valid" in line]
+    assert line.startswith("failed  dispatcher: schedules are valid: tasks: the job submitted at ")
+    assert line.endswith(" and would wait forever. Exclude such jobs, or raise the limit.")
 
 
 @pytest.mark.parametrize("kind", ["dispatcher", "predictor"])

@@ -93,7 +93,10 @@ def test_what_a_rule_cannot_count_or_no_job_can_keep():
         ConfigError, match="unknown queue 'nigth'. Queues: night. Did you mean 'night'"
     ):
         build("dispatchers", "cp-pool:constraint=jobs of queue nigth at most 5").reset(night, 0)
-    with pytest.raises(ConfigError, match="the job submitted at second 18 asks for 3"):
+    message = (
+        "^rule 'core per queue at most 2': the job submitted at second 18 asks for 3, more than 2"
+    )
+    with pytest.raises(ConfigError, match=message):
         run(workload(1), NODES, "cp-pool:constraint=core per queue at most 2")
 
 

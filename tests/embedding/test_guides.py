@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from accasim_runs import needs_accasim
+from tiny import jobs, machine, run
 
 import cpsched
 
@@ -89,6 +90,16 @@ def test_an_order_of_ones_own_is_a_priority(tmp_path, typed):
             f"              for name in ({spec!r}, {more!r}))\n"
             "assert (one != other).any()"
         )
+
+
+def test_a_cap_is_checked_in_a_saved_run(tmp_path, typed):
+    """The recipe prints the most cores of each user at once: the two jobs of ann overlap."""
+    pytest.importorskip("pandas")
+    blocks = _blocks("write-a-dispatcher.md", "python")
+    (recipe,) = (block for block in blocks if "allocations.parquet" in block)
+    workload = jobs((0, 2, 9), (1, 1, 9), (2, 4, 5), user=["ann", "ann", "bob"])
+    cpsched.save_run(run(workload, machine((4,)), "easy"), tmp_path / "study" / "runs" / "NAME")
+    assert typed(recipe).splitlines()[1:3] == ["ann    3", "bob    4"]
 
 
 def test_the_first_predictor_is_good_for_one_simulation(tmp_path, typed):
