@@ -1,0 +1,186 @@
+"""``cpsched tune``: better settings, searched on early jobs and checked on later ones."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cpsched.cli.heading import say, width
+from cpsched.cli.log_study import study_of_log
+from cpsched.cli.options import (
+    COMPARISON,
+    OUTPUT,
+    AsJson,
+    Executor,
+    SiteRuns,
+    Workers,
+    WorkloadFile,
+    grouped,
+    option,
+)
+from cpsched.cli.output import echo, print_json
+from cpsched.cli.progress import steps
+from cpsched.errors import ConfigError
+from cpsched.util.interruption import note_kept_runs
+
+if TYPE_CHECKING:
+    from cpsched.tuning.settings import Space
+    from cpsched.tuning.tune import Site, Tuned
+
+#: The file of the one-page summary, and that of all results.
+PAGE, RESULTS = "tune.md", "tune.json"
+
+
+@grouped
+def command(
+    log: WorkloadFile,
+    allow: Annotated[
+        list[str] | None,
+        option(COMPARISON, help="Search these settings, such as 'bf_*' (repeatable).",
+               metavar="PATTERN"),
+    ] = None,
+    forbid: Annotated[
+        list[str] | None,
+        option(COMPARISON, help="Leave these settings out (repeatable).", metavar="PATTERN"),
+    ] = None,
+    space: Annotated[
+        Path | None,
+        option(COMPARISON, help="TOML file with the values of each setting.", metavar="FILE"),
+    ] = None,
+    list_settings: Annotated[
+        bool, option(COMPARISON, "--list-settings", help="List the settings and their values.")
+    ] = False,
+    trials: Annotated[
+        int, option(COMPARISON, help="Number of settings to try.", min=1, metavar="N")
+    ] = 100,
+    sampler: Annotated[
+        Literal["tpe", "nsga2", "random"], option(COMPARISON, help="Search method of Optuna.")
+    ] = "tpe",
+    search_seed: Annotated[
+        int, option(COMPARISON, help="Seed of the search.", min=0, metavar="N")
+    ] = 1,
+    repeat: Annotated[
+        int, option(COMPARISON, help="Repetitions on later jobs.", min=2, metavar="N")
+    ] = 5,
+    most: Annotated[
+        float,
+        option(COMPARISON, "--most", help="Largest ratio of waits of groups.", metavar="FACTOR"),
+    ] = 1.1,
+    most_longest: Annotated[
+        float, option(COMPARISON, help="Largest ratio of the longest wait.", metavar="FACTOR")
+    ] = 1.2,
+    out: Annotated[
+        Path | None, option(OUTPUT, "--out", "-o", help="Folder. [LOG-tune]", metavar="DIR")
+    ] = None,
+    workers: Workers = 1,
+    executor: Executor = None,
+    as_json: AsJson = False,
+    *,
+    runs: SiteRuns,
+) -> None:  # fmt: skip
+    """
+    Search for better settings, and check them on later jobs.
+
+    Settings are searched on the first half of the log, chosen on the next fifth, and reported on
+    the rest, which decides nothing. A setting is infeasible if it makes a group of jobs, the p99.9
+    wait or the longest wait much worse. Repeat the command to continue an interrupted search.
+    """
+    from cpsched.tuning.measure import Limits
+    from cpsched.tuning.tune import Site, tune
+
+    site = Site(study_of_log(log, runs, once=("systems", "dispatchers", "predictors")))
+    whole = site.space if space is None else site.space.from_file(space)
+    wanted = whole if space is not None and not allow else whole.selected(allow or (), forbid or ())
+    if list_settings:
+        _list(whole, wanted)
+        return
+    folder = out or Path(f"{Path(log).name.partition('.')[0]}-tune")
+    note_kept_runs()
+    with steps() as progress:
+        tuned = tune(
+            site,
+            wanted,
+            folder,
+            trials=trials,
+            sampler=sampler,
+            seed=search_seed,
+            repeat=repeat,
+            limits=Limits(
+                wait=_factor("--most", most), longest=_factor("--most-longest", most_longest)
+            ),
+            workers=workers,
+            executor=executor,
+            progress=progress,
+        )
+    _write(tuned, site, folder)
+    if as_json:
+        print_json("tune", tuned.as_data(), version=1)
+    else:
+        _show(tuned, site, folder)
+
+
+def _factor(option: str, value: float) -> float:
+    if not 1 <= value <= 100:
+        raise ConfigError(f"{value:g} must be a factor from 1 to 100", key=option)
+    return value
+
+
+def _list(whole: Space, wanted: Space) -> None:
+    """Print all settings with their values, and whether they are searched."""
+    from cpsched.util.terminal import table_text
+
+    rows = [
+        [item.key, ", ".join(value or "none" for value in item.values), item.current or "none",
+         str(item.cost), "yes" if key in wanted.settings else "no"]
+        for key, item in whole.settings.items()
+    ]  # fmt: skip
+    headers = ["setting", "values", "now", "cost", "searched"]
+    echo(table_text(headers, rows, width=width(), names=len(headers)))
+    echo(
+        f"\n{wanted.size:.2g} combinations are searched. Costs: reconfigure (users need not react),"
+    )
+    echo("users (they meet other limits), scripts (jobs that ask for more time are rejected).")
+
+
+def _write(tuned: Tuned, site: Site, folder: Path) -> None:
+    """Write the one-page summary and all results."""
+    from cpsched.tuning.text import page
+    from cpsched.util.atomic_files import write_all
+    from cpsched.util.documents import json_text
+
+    title = site.study.workloads[0].label
+    write_all(
+        folder,
+        {
+            PAGE: page(tuned, title, site.policy).encode(),
+            RESULTS: (json_text(tuned.as_data(), indent=1) + "\n").encode(),
+        },
+    )
+
+
+def _show(tuned: Tuned, site: Site, folder: Path) -> None:
+    from cpsched.tuning.text import (
+        answer_lines,
+        changes_text,
+        front_text,
+        proposal_text,
+        search_lines,
+    )
+
+    for line in search_lines(tuned):
+        say(line)
+    echo("")
+    for line in answer_lines(tuned):
+        say(line)
+    for title, text in (
+        ("Mean wait on the validation part, as a ratio to now", changes_text(tuned, width())),
+        ("Pareto front on the search part, ratios to now", front_text(tuned, width())),
+        ("", proposal_text(tuned, site.policy)),
+    ):
+        if text:
+            echo(f"\n{title}:\n" if title else "")
+            echo(text.rstrip())
+    echo(f"\nSummary: {folder / PAGE}")
+    if tuned.table is not None:
+        echo(f"Later jobs: cpsched report {shlex.quote(str(folder / 'test'))}")

@@ -1,0 +1,259 @@
+"""Settings simulated on a window of a log, and compared with the site's."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from cpsched.errors import RunError
+from cpsched.metrics.definitions import ALL
+from cpsched.report.results_table import load_results
+from cpsched.study.campaign import carry_out
+from cpsched.study.scenarios import BASELINE, Scenario, what_if
+from cpsched.tuning.settings import digest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from cpsched.metrics.definitions import Group
+    from cpsched.report.results_table import ResultsTable
+    from cpsched.study.comparisons import Result
+    from cpsched.study.results import RunKey
+    from cpsched.study.study import Study
+    from cpsched.tuning.parts import Window
+    from cpsched.tuning.settings import Choice
+
+WAIT, LONGEST, TAIL = "common_wait_mean_s", "common_wait_max_s", "wait_p99.9_s"
+UTILIZATION = "steady_utilization_core"
+#: Groups of jobs whose mean wait must not rise: their kinds, and the fewest jobs of a group.
+_KINDS, _FEWEST = ("account", "group", "queue", "partition", "size"), 100
+#: Outcomes of jobs that run less than they ask for, or not at all.
+_LOST = ("timeout", "rejected", "never_started")
+#: The least rise of their share that counts.
+_LEAST_LOST = 0.0005
+#: A wait that rises by fewer seconds breaks no constraint.
+_NOTICED = 60
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """
+    Largest ratios to the site's settings.
+
+    Attributes
+    ----------
+    wait
+        Of the p99.9 wait and of the mean wait of each group of at least 100 jobs.
+    longest
+        Of the longest wait.
+    utilization
+        Smallest ratio of the utilization.
+    """
+
+    wait: float = 1.1
+    longest: float = 1.2
+    utilization: float = 0.99
+
+
+@dataclass(frozen=True, kw_only=True)
+class Broken:
+    """
+    A constraint that a setting breaks.
+
+    Attributes
+    ----------
+    what
+        The metric and the jobs: ``mean wait of account physics``.
+    ratio, limit
+        The ratio to the site's settings, and the largest that is allowed.
+    """
+
+    what: str
+    ratio: float
+    limit: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """
+    A choice of settings on a window.
+
+    Attributes
+    ----------
+    choice
+        The changed settings.
+    wait, longest
+        Mean and longest wait against the site's settings, of the jobs that ran under both.
+    broken
+        The broken constraints, that with the largest excess first.
+    cpu_s
+        CPU time of its event loops, seconds.
+    """
+
+    choice: Choice
+    wait: Result
+    longest: Result
+    broken: tuple[Broken, ...]
+    cpu_s: float
+
+    @property
+    def ratio(self) -> float:
+        """Mean wait as a ratio to the site's. 1 where both are 0."""
+        return _ratio(self.wait)
+
+    @property
+    def excess(self) -> float:
+        """Largest excess over a constraint, as a share of its limit; 0 if all are kept."""
+        return max((abs(item.ratio / item.limit - 1) for item in self.broken), default=0.0)
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the results as plain values by name; ratios are to the site's settings."""
+        return {
+            "choice": dict(self.choice),
+            "mean_wait": _data(self.wait),
+            "longest_wait": _data(self.longest),
+            "broken": [asdict(item) for item in self.broken],
+        }
+
+
+def _data(row: Result) -> dict[str, Any]:
+    return {
+        "value_s": row.value,
+        "site_s": row.base_value,
+        "ratio": row.ratio,
+        "interval": row.interval,
+        "verdict": row.verdict,
+    }
+
+
+class Measuring:
+    """
+    Simulates choices on windows; runs are kept in a folder and never repeated.
+
+    Parameters
+    ----------
+    study
+        The site: one log, system, dispatcher and predictor.
+    scenario_of
+        Returns the scenario of a label and changed settings.
+    folder
+        Of all runs.
+    limits
+        The constraints.
+    workers, executor
+        As for :func:`~cpsched.study.campaign.carry_out`.
+    """
+
+    def __init__(
+        self,
+        study: Study,
+        scenario_of: Callable[[str, Choice], Scenario],
+        folder: Path,
+        limits: Limits,
+        *,
+        workers: int = 1,
+        executor: str | None = None,
+    ) -> None:
+        self._study, self._scenario_of, self._limits = study, scenario_of, limits
+        self._folder, self._workers, self._executor = folder, workers, executor
+
+    def table(self, choices: Mapping[str, Choice], window: Window, repeat: int) -> ResultsTable:
+        """
+        Return the results of choices by their labels, with the site's as the baseline.
+
+        Raises
+        ------
+        RunError
+            If the site's own run fails.
+        """
+        folder = self._folder / window.name.replace(" ", "-")
+        seeds = (0,) if repeat == 1 else tuple(range(1, repeat + 1))
+        workloads = tuple(
+            replace(workload, start=window.first, end=window.end)
+            for workload in self._study.workloads
+        )
+        site = replace(
+            self._study,
+            workloads=workloads,
+            measure_from=window.start,
+            seeds=seeds,
+            by_group=True,
+            ignore_recorded_waits=True,
+        )
+        scenarios = [self._scenario_of(label, choice) for label, choice in choices.items()]
+        study = what_if(site, scenarios, folder)
+        outcome = carry_out(study, folder, jobs=self._workers, executor=self._executor)
+        for failure in outcome.failed:
+            raise RunError(f"{failure.name} failed: {failure.error}")
+        return load_results(folder)
+
+    def measure(self, choices: Sequence[Choice], window: Window, repeat: int = 1) -> list[Measured]:
+        """Return the choices on a window, in their order. Equal ones are simulated once."""
+        labels = [digest_of(choice) for choice in choices]
+        by_label = {label: choice for label, choice in zip(labels, choices, strict=True) if choice}
+        if not by_label:
+            return []
+        table = self.table(by_label, window, repeat)
+        runs = {run[2]: run for run in table.repetitions}
+        return [
+            measured(table, runs[label], choice, self._limits)
+            for label, choice in zip(labels, choices, strict=True)
+            if choice
+        ]
+
+
+def measured(table: ResultsTable, run: RunKey, choice: Choice, limits: Limits) -> Measured:
+    """Return what a table says of a run with changed settings."""
+    wait, longest = (_row(table, run, name) for name in (WAIT, LONGEST))
+    broken = list(_broken(table, run, limits))
+    broken.sort(key=lambda item: -abs(item.ratio / item.limit - 1))
+    cpu_s = sum(of.timing.get("loop_cpu_s", 0.0) for of in table.repetitions[run])
+    return Measured(choice=choice, wait=wait, longest=longest, broken=tuple(broken), cpu_s=cpu_s)
+
+
+def _row(table: ResultsTable, run: RunKey, name: str, group: Group = ALL) -> Result:
+    row = table.get(run, name, group)
+    if row is None:
+        raise RunError(f"no job ran under {run[2]} and {BASELINE}: nothing can be compared")
+    return row
+
+
+def _ratio(row: Result) -> float:
+    ratio = row.ratio
+    if ratio is None:
+        return float("inf") if row.value else 1.0
+    return ratio
+
+
+def _broken(table: ResultsTable, run: RunKey, limits: Limits) -> list[Broken]:
+    """Return the constraints that a run breaks, by its mean over the repetitions."""
+    checked = [("longest wait", _row(table, run, LONGEST), limits.longest)]
+    if (tail := table.get(run, TAIL)) is not None:
+        checked.append(("p99.9 wait", tail, limits.wait))
+    groups = {row.group: row for row in table.group_rows(run) if row.metric == WAIT}
+    for (kind, name), row in groups.items():
+        jobs = table.get(run, "common_jobs", (kind, name))
+        if kind in _KINDS and jobs is not None and (jobs.value or 0) >= _FEWEST:
+            checked.append((f"mean wait of {kind} {name}", row, limits.wait))
+    broken = [
+        Broken(what=what, ratio=_ratio(row), limit=limit)
+        for what, row, limit in checked
+        if _ratio(row) > limit and (row.difference or 0) >= _NOTICED
+    ]
+    used = table.get(run, UTILIZATION)
+    if used is not None and used.ratio is not None and used.ratio < limits.utilization:
+        broken.append(Broken(what="utilization", ratio=used.ratio, limit=limits.utilization))
+    base = table.baseline_of(run)
+    now, before = (_lost(table, key) for key in (run, base or run))
+    if now - before >= _LEAST_LOST:
+        ratio = now / before if before else float("inf")
+        broken.append(Broken(what="jobs that cannot run to their end", ratio=ratio, limit=1.0))
+    return broken
+
+
+def _lost(table: ResultsTable, run: RunKey) -> float:
+    """Return the share of jobs that are killed at their limit, rejected or never start."""
+    rows = [table.get(run, name) for name in (*_LOST, "in_log")]
+    *lost, total = (0.0 if row is None else float(row.value or 0) for row in rows)
+    return sum(lost) / max(total, 1)

@@ -1,0 +1,144 @@
+"""The settings of a Slurm site that a search may change, with the values that are tried."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cpsched.slurm.dispatch.policy import LIMITS
+from cpsched.slurm.dispatch.values import COUNT, TRES
+from cpsched.tuning.settings import Cost, Setting, Space
+from cpsched.util.slurm_quantities import clock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from cpsched.model.system import System
+    from cpsched.slurm.dispatch.policy import SlurmPolicy
+
+_DAY = 86400
+_WEIGHTS = (0, 100, 1000, 10_000, 100_000)
+#: Values of parameters, in Slurm's units.
+_PARAMETERS: dict[str, Sequence[int | str]] = {
+    "PriorityFavorSmall": ("no", "yes"),
+    "bf_interval": (15, 30, 60, 120, 300),
+    "bf_window": (720, 1440, 2880, 5760, 10_080),
+    "bf_resolution": (60, 300, 600, 1800),
+    "bf_max_job_test": (100, 500, 2000, 10_000),
+    "bf_max_job_user": (0, 5, 10, 20, 50),
+    "bf_min_age_reserve": (0, 600, 3600, 14_400),
+    "default_queue_depth": (100, 500, 2000),
+}
+#: Values of times, seconds.
+_TIMES = (_DAY, 3 * _DAY, 7 * _DAY, 14 * _DAY, 30 * _DAY)
+_PRIORITIES = (0, 10, 100, 1000)
+_JOB_FACTORS = (1, 10, 100)
+#: Limits of running jobs that are halved, doubled and taken away.
+_LIMITS = {
+    name: kind
+    for name, kind in LIMITS.items()
+    if kind in (COUNT, TRES) and not any(word in name for word in ("Submit", "Mins", "Min"))
+}
+#: With it the size factor falls with the requested time: small and short jobs go first.
+_RELATIVE = "SMALL_RELATIVE_TO_TIME"
+
+
+def slurm_space(policy: SlurmPolicy, system: System) -> Space:
+    """
+    Return the settings of a policy that a site may change.
+
+    Factors without a meaning on the site are left out: for example fair share without accounts, or
+    the QOS weight if all QOS have the same priority.
+    """
+    return Space.of(
+        [
+            *_weights(policy, system),
+            _time(policy, "PriorityMaxAge"),
+            *(_parameter(policy, name, values) for name, values in _PARAMETERS.items()),
+            _flags(policy),
+            *_of_qos(policy),
+            *_of_partitions(policy, system),
+        ]
+    )
+
+
+def _weights(policy: SlurmPolicy, system: System) -> Iterator[Setting]:
+    names = ["Age", "JobSize"]
+    if policy.associations:
+        names.append("Fairshare")
+        yield _time(policy, "PriorityDecayHalfLife")
+    if len(policy.qos) > 1:
+        names.append("QOS")
+    if len(system.queues) > 1:
+        names.append("Partition")
+    for name in names:
+        yield _parameter(policy, f"PriorityWeight{name}", _WEIGHTS)
+
+
+def _parameter(policy: SlurmPolicy, name: str, values: Sequence[int | str]) -> Setting:
+    current = policy[name]
+    if isinstance(current, bool):
+        return Setting(key=name, values=("no", "yes"), current="yes" if current else "no")
+    return _ordered(name, [int(value) for value in values], current)
+
+
+def _flags(policy: SlurmPolicy) -> Setting:
+    """Return the flags of priorities, with and without the one that favours short jobs."""
+    current = policy["PriorityFlags"]
+    sets = (current - {_RELATIVE}, current | {_RELATIVE})
+    without, favoured = (",".join(sorted(flags)) for flags in sets)
+    own = favoured if _RELATIVE in current else without
+    return Setting(key="PriorityFlags", values=(without, favoured), current=own)
+
+
+def _time(policy: SlurmPolicy, name: str) -> Setting:
+    values = sorted({*_TIMES, policy[name]})
+    return Setting(key=name, values=tuple(map(clock, values)), current=clock(policy[name]))
+
+
+def _ordered(
+    key: str, values: Sequence[int], current: int, cost: Cost = Cost.RECONFIGURE
+) -> Setting:
+    """Return a setting of whole numbers in ascending order, the site's among them."""
+    every = sorted({*values, current})
+    return Setting(key=key, values=tuple(map(str, every)), current=str(current), cost=cost)
+
+
+def _of_qos(policy: SlurmPolicy) -> Iterator[Setting]:
+    several = len(policy.qos) > 1
+    for name, qos in policy.qos.items():
+        if several:
+            yield _ordered(f"qos.{name}.Priority", _PRIORITIES, qos.priority)
+        for limit, kind in _LIMITS.items():
+            if (given := qos.limits.get(limit)) is not None:
+                texts = [str(kind.shown(_times(given, factor))) for factor in (0.5, 1, 2)]
+                # An empty value takes the limit away.
+                yield Setting(
+                    key=f"qos.{name}.{limit}",
+                    values=tuple(dict.fromkeys([*texts, ""])),
+                    current=texts[1],
+                    cost=Cost.USERS,
+                )
+
+
+def _times(limit: int | Mapping[str, int], factor: float) -> int | dict[str, int]:
+    """Return a limit, or one for each resource, times a factor; at least 1."""
+    if isinstance(limit, int):
+        return max(1, int(limit * factor))
+    return {name: max(1, int(amount * factor)) for name, amount in limit.items()}
+
+
+def _of_partitions(policy: SlurmPolicy, system: System) -> Iterator[Setting]:
+    if len(policy.partitions) > 1:
+        for name, partition in policy.partitions.items():
+            yield _ordered(
+                f"partition.{name}.PriorityJobFactor", _JOB_FACTORS, partition.job_factor
+            )
+    for name, queue in system.queues.items():
+        if queue.max_time is not None:
+            values = sorted({queue.max_time // 2, queue.max_time, 2 * queue.max_time})
+            yield Setting(
+                key=f"max-time {name}",
+                values=tuple(map(clock, values)),
+                current=clock(queue.max_time),
+                cost=Cost.SCRIPTS,
+            )

@@ -1,0 +1,155 @@
+"""The outcome of a search in sentences and tables: on a terminal, and on one page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cpsched.report.findings import Effect
+from cpsched.tuning.proposal import sacctmgr_commands, slurm_diff
+from cpsched.tuning.tune import BEST_RANDOM, DEFAULTS, PROPOSED
+from cpsched.util.terminal import table_text
+from cpsched.util.words import counted, escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from cpsched.slurm.dispatch.policy import SlurmPolicy
+    from cpsched.tuning.measure import Measured
+    from cpsched.tuning.tune import Tuned
+
+#: Most constraints and settings of a front that are named.
+_MOST = 5
+_DAY = 86400
+
+
+def search_lines(tuned: Tuned) -> Iterator[str]:
+    """Yield what was searched, and how many settings were stopped or broke a constraint."""
+    parts = tuned.parts
+    whole = parts.search[-1]
+    yield (
+        f"Search on {_jobs(whole)}, choice on {_jobs(parts.validation)}, report on"
+        f" {_jobs(parts.test)}. The parts follow one another in time."
+    )
+    tried = [trial for trial in tuned.trials if trial.choice]
+    complete = [trial for trial in tried if trial.complete]
+    broken = [trial for trial in complete if trial.windows[-1].broken]
+    yield (
+        f"{counted(len(tried), 'setting')} tried: {len(tried) - len(complete)} stopped early,"
+        f" {len(complete)} simulated on the whole search part. Of these {len(broken)} break a"
+        " constraint."
+    )
+
+
+def _jobs(window: object) -> str:
+    start, end, jobs = (getattr(window, name) for name in ("start", "end", "jobs"))
+    return f"{jobs:,} jobs of {(end - start) / _DAY:.1f} days"
+
+
+def answer_lines(tuned: Tuned) -> Iterator[str]:
+    """Yield the answer: the gain on later jobs with its interval, the loss, and the caveats."""
+    proposed = tuned.results.get(PROPOSED)
+    if proposed is None or tuned.validated is None or tuned.searched is None:
+        yield (
+            "No setting is better on the validation part with all constraints kept. Keep the"
+            " current settings."
+        )
+    else:
+        better = proposed.wait.verdict.startswith("lower")
+        yield f"On later jobs, {PROPOSED}: {_effects(proposed)}."
+        if not better:
+            yield "No setting is significantly better on later jobs. Keep the current settings."
+        yield from _constraints(proposed)
+        ratios = (tuned.searched.ratio, tuned.validated.ratio, proposed.ratio)
+        search, validation, test = (f"{100 * (ratio - 1):+.0f} %" for ratio in ratios)
+        yield (
+            f"Mean wait on the search part {search}, on the validation part {validation}, on later"
+            f" jobs {test}. The difference is overfitting, or other jobs."
+        )
+    for label in (BEST_RANDOM, DEFAULTS):
+        if (other := tuned.results.get(label)) is not None:
+            broken = (
+                f" It breaks {counted(len(other.broken), 'constraint')}." if other.broken else ""
+            )
+            yield f"On later jobs, {label}: {_effects(other)}.{broken}"
+
+
+def _effects(measured: Measured) -> str:
+    return f"{Effect.of(measured.wait)}, {Effect.of(measured.longest)}"
+
+
+def _constraints(measured: Measured) -> Iterator[str]:
+    if not measured.broken:
+        yield "All constraints are kept on later jobs."
+    for broken in measured.broken[:_MOST]:
+        yield (
+            f"Broken on later jobs: {escaped(broken.what)} {broken.ratio:.2f} times the current"
+            f" one, allowed are {broken.limit:g} times."
+        )
+    if len(measured.broken) > _MOST:
+        yield f"{len(measured.broken) - _MOST} more constraints are broken on later jobs."
+
+
+def changes_text(tuned: Tuned, width: int) -> str:
+    """Return a table of the proposed changes and their contributions; empty without any."""
+    if not tuned.contributions:
+        return ""
+    rows = [
+        [(item.key, ""), (item.before or "none", ""), (item.after or "none", ""),
+         (f"{item.alone:.2f}", ""), (f"{item.without:.2f}", "")]
+        for item in tuned.contributions
+    ]  # fmt: skip
+    headers = ["setting", "now", "proposed", "alone", "all but it"]
+    return table_text(headers, rows, width=width, names=3)
+
+
+def front_text(tuned: Tuned, width: int) -> str:
+    """Return the Pareto front of mean and longest wait on the search part; empty without one."""
+    front = tuned.front
+    if not front:
+        return ""
+    rows = [
+        [
+            (_settings(item.choice), ""),
+            (f"{item.ratio:.2f}", ""),
+            (f"{item.longest.ratio or 1.0:.2f}", ""),
+        ]
+        for item in front[:_MOST]
+    ]
+    return table_text(["settings", "mean wait", "longest wait"], rows, width=width, names=1)
+
+
+def _settings(choice: object) -> str:
+    pairs = [f"{key}={value}" for key, value in dict(choice).items()]  # type: ignore[call-overload]
+    more = f" and {len(pairs) - 3} more" if len(pairs) > 3 else ""
+    return ", ".join(pairs[:3]) + more
+
+
+def proposal_text(tuned: Tuned, policy: SlurmPolicy | None) -> str:
+    """Return the change of slurm.conf and the commands of sacctmgr; empty if nothing changes."""
+    if policy is None or not tuned.choice:
+        return ""
+    parts = []
+    if diff := slurm_diff(policy, tuned.choice):
+        parts.append(f"slurm.conf, then 'scontrol reconfigure':\n\n{diff}")
+    if commands := sacctmgr_commands(tuned.choice):
+        parts.append("\n".join(["Accounting:", "", *commands, ""]))
+    return "\n".join(parts)
+
+
+def page(tuned: Tuned, title: str, policy: SlurmPolicy | None) -> str:
+    """Return the one-page summary as Markdown."""
+    sections: list[tuple[str, Sequence[str]]] = [
+        ("Answer", list(answer_lines(tuned))),
+        ("Search", list(search_lines(tuned))),
+    ]
+    lines = [f"# Proposed settings for {title}", ""]
+    for name, sentences in sections:
+        lines += [f"## {name}", "", *(f"- {sentence}" for sentence in sentences), ""]
+    for name, text in (
+        ("Changes: ratio of the mean wait on the validation part", changes_text(tuned, 100)),
+        ("Pareto front on the search part: ratios to now", front_text(tuned, 100)),
+        ("What to type", proposal_text(tuned, policy)),
+    ):
+        if text:
+            lines += [f"## {name}", "", "```", text.rstrip(), "```", ""]
+    return "\n".join(lines)
