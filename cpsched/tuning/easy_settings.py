@@ -15,24 +15,29 @@ _OPTIONS = {
     "order": ("fifo", "sjf", "slowdown", "wsept"),
     "order.aging": ("43200", "21600", "86400", "259200"),
     "order.width_exponent": ("0.5", "0", "0.25", "1"),
-    "estimate": ("requested", "predicted"),
+    "estimate": ("predicted", "requested"),
     "backfill": ("none", "sjf"),
     "allocator": ("first-fit", "best-fit", "pack"),
 }
 #: The order whose options begin with ``order.``.
-_WITH_OPTIONS = "wsept"
+_WITH_OPTIONS = ("order", "wsept")
 
 
 def easy_space() -> Space:
     """Return the options of ``easy``. The site's setting is EASY in order of submission."""
     return Space.of(
-        [Setting(key=key, values=values, current=values[0]) for key, values in _OPTIONS.items()]
+        [
+            Setting(
+                key=key,
+                values=values,
+                current=values[0],
+                needs=_WITH_OPTIONS if key.startswith("order.") else None,
+            )
+            for key, values in _OPTIONS.items()
+        ]
     )
 
 
 def easy_of(choice: Choice) -> str:
-    """Return the specification of ``easy`` with the chosen options."""
-    options = dict(choice)
-    if options.get("order") != _WITH_OPTIONS:
-        options = {key: text for key, text in options.items() if not key.startswith("order.")}
-    return canonical("dispatchers", str(Spec("easy", tuple(options.items()))))
+    """Return the specification of ``easy`` with the changed options."""
+    return canonical("dispatchers", str(Spec("easy", tuple(choice.items()))))

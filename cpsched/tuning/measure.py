@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 WAIT, LONGEST, TAIL = "common_wait_mean_s", "common_wait_max_s", "wait_p99.9_s"
 UTILIZATION = "steady_utilization_core"
 #: Groups of jobs whose mean wait must not rise: their kinds, and the fewest jobs of a group.
-_KINDS, _FEWEST = ("account", "group", "queue", "partition", "size"), 100
+_KINDS, _FEWEST = ("account", "queue", "partition", "size"), 100
 #: Outcomes of jobs that run less than they ask for, or not at all.
 _LOST = ("timeout", "rejected", "never_started")
 #: The least rise of their share that counts.

@@ -131,7 +131,9 @@ def _optuna_study(sampler: str, seed: int) -> Any:
         chosen = samplers.RandomSampler(seed=seed)
     return optuna.create_study(
         sampler=chosen,
-        pruner=optuna.pruners.SuccessiveHalvingPruner(reduction_factor=_REDUCTION),
+        pruner=optuna.pruners.SuccessiveHalvingPruner(
+            min_resource=1, reduction_factor=_REDUCTION
+        ),
     )
 
 
@@ -154,14 +156,19 @@ def _simulated(
         trial.windows.append(measured)
     for of, trial in alive:
         if trial.choice:
-            of.report(trial.windows[-1].ratio, rung)
+            of.report(trial.windows[-1].ratio, _REDUCTION**rung)
             if trial.windows[-1].excess < _FAR and not of.should_prune():
                 yield of, trial
 
 
 def _tell(study: Any, of: Any, trial: Trial) -> None:
-    """Tell Optuna the result of a trial: its ratio on the longest window that it reached."""
+    """Tell Optuna the ratio of a trial on the last window, or that it was stopped before."""
+    from optuna.trial import TrialState
+
     last = trial.windows[-1] if trial.windows else None
     # Optuna takes a value above 0 as broken.
     of.set_constraint("excess", 0.0 if last is None else last.excess)
-    study.tell(of, 1.0 if last is None else last.ratio)
+    if last is None or trial.complete:
+        study.tell(of, 1.0 if last is None else last.ratio)
+    else:
+        study.tell(of, state=TrialState.PRUNED)

@@ -48,12 +48,15 @@ class Setting:
         The site's value, which is one of them.
     cost
         What a change costs.
+    needs
+        Another setting and its value, without which this one has no effect; None: always.
     """
 
     key: str
     values: tuple[str, ...]
     current: str
     cost: Cost = Cost.RECONFIGURE
+    needs: tuple[str, str] | None = None
 
 
 #: The values of changed settings, by key.
@@ -87,11 +90,13 @@ class Space:
         return size
 
     def changed(self, choice: Choice) -> Choice:
-        """Return the part of a choice that differs from the site's settings."""
+        """Return the part of a choice that differs from the site's settings, and has an effect."""
+        full = {key: choice.get(key, item.current) for key, item in self.settings.items()}
         return {
-            key: choice[key]
+            key: full[key]
             for key, item in self.settings.items()
-            if choice.get(key, item.current) != item.current
+            if full[key] != item.current
+            and (item.needs is None or full.get(item.needs[0]) == item.needs[1])
         }
 
     def selected(self, allow: Sequence[str], forbid: Sequence[str]) -> Space:

@@ -185,8 +185,7 @@ class Site:
     def scenario_of(self, label: str, choice: Choice) -> Scenario:
         """Return the scenario of changed settings."""
         if self.policy is None:
-            full = {key: item.current for key, item in self.space.settings.items()} | dict(choice)
-            return Scenario(label=label, dispatcher=easy_of(full))
+            return Scenario(label=label, dispatcher=easy_of(choice))
         parts = [
             f"{key}={value}" if key.startswith("max-time ") else f"set {key}={value}"
             for key, value in choice.items()
@@ -307,18 +306,18 @@ def _contributions(
     space: Space, choice: Choice, parts: Parts, measuring: Measuring
 ) -> tuple[Contribution, ...]:
     """Return what each change contributes: alone, and what is left without it."""
-    alone = [{key: choice[key]} for key in choice]
-    without = [{other: choice[other] for other in choice if other != key} for key in choice]
-    every = [item for item in (*alone, *without) if item]
-    ratios = {
-        digest_of(item.choice): item.ratio for item in measuring.measure(every, parts.validation)
-    }
+    alone = [space.changed({key: choice[key]}) for key in choice]
+    without = [
+        space.changed({other: choice[other] for other in choice if other != key}) for key in choice
+    ]
+    results = measuring.measure([*alone, *without], parts.validation)
+    ratios = {digest_of(item.choice): item.ratio for item in results}
     return tuple(
         Contribution(
             key=key,
             before=space.settings[key].current,
             after=choice[key],
-            alone=ratios[digest_of(first)],
+            alone=ratios.get(digest_of(first), 1.0),
             without=ratios.get(digest_of(rest), 1.0),
         )
         for key, first, rest in zip(choice, alone, without, strict=True)
@@ -338,12 +337,21 @@ def _reported(
     repeat: int,
     limits: Limits,
 ) -> tuple[dict[str, Measured], ResultsTable | None]:
-    """Return the results on the test part, by label; those of the site's settings left out."""
+    """
+    Return the results on the test part by label, and the table of all metrics.
+
+    Labels of the site's own settings have no result. Equal choices are simulated once, under the
+    first label.
+    """
     changed = {label: choice for label, choice in labelled.items() if choice}
     if not changed:
         return {}, None
-    table = measuring.table(changed, window, repeat)
-    runs = {run[2]: run for run in table.repetitions if run[2] != BASELINE}
+    first: dict[str, str] = {}
+    for label, choice in changed.items():
+        first.setdefault(digest_of(choice), label)
+    table = measuring.table({label: changed[label] for label in first.values()}, window, repeat)
+    runs = {run[2]: run for run in table.repetitions}
     return {
-        label: measured(table, runs[label], choice, limits) for label, choice in changed.items()
+        label: measured(table, runs[first[digest_of(choice)]], choice, limits)
+        for label, choice in changed.items()
     }, table

@@ -1,0 +1,78 @@
+"""Proposals of settings: deterministic, and stopped early where they are not promising."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from cpsched.tuning.search import SAMPLERS, search
+from cpsched.tuning.settings import Setting, Space
+
+pytest.importorskip("optuna")
+
+SPACE = Space.of(
+    [
+        Setting(key="x", values=tuple(map(str, range(10))), current="0"),
+        Setting(key="y", values=tuple(map(str, range(10))), current="0"),
+    ]
+)
+
+
+class Bowl:
+    """The mean wait is lowest at x = 7, y = 3; y above 6 breaks a constraint."""
+
+    def __init__(self):
+        self.calls = []
+
+    def measure(self, choices, window):
+        self.calls.append((window, len(choices)))
+        return [self._of(choice) for choice in choices]
+
+    def _of(self, choice):
+        x, y = (int(choice.get(key, 0)) for key in "xy")
+        ratio = 0.4 + ((x - 7) ** 2 + (y - 3) ** 2) / 100
+        return SimpleNamespace(choice=choice, ratio=ratio, excess=max(0.0, (y - 6) / 10))
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_equal_seeds_give_equal_trials(sampler):
+    def tried(seed):
+        trials = search(SPACE, Bowl(), ("short", "long"), trials=30, sampler=sampler, seed=seed)
+        return [(trial.choice, trial.complete) for trial in trials]
+
+    assert tried(3) == tried(3)
+    assert tried(3) != tried(4)
+
+
+def test_most_settings_never_see_the_long_window():
+    bowl = Bowl()
+    trials = search(SPACE, bowl, ("short", "long"), trials=60, sampler="random", seed=1)
+    on = {
+        window: sum(n for name, n in bowl.calls if name == window) for window in ("short", "long")
+    }
+    assert on["long"] < on["short"] / 2
+    assert on["long"] == sum(len(trial.windows) == 2 for trial in trials)
+    assert len(trials) == 60
+
+
+def test_the_sampler_finds_lower_waits_than_chance():
+    def lowest(sampler):
+        trials = search(SPACE, Bowl(), ("short",), trials=60, sampler=sampler, seed=5)
+        return sum(sorted(trial.windows[-1].ratio for trial in trials if trial.windows)[:10])
+
+    assert lowest("tpe") < lowest("random")
+
+
+def test_the_sites_own_settings_need_no_simulation():
+    space = Space.of([Setting(key="x", values=("0", "1"), current="0")])
+    bowl = Bowl()
+    trials = search(space, bowl, ("short",), trials=12, sampler="random", seed=1)
+    own = [trial for trial in trials if not trial.choice]
+    assert own
+    assert all(not trial.windows for trial in own)
+    assert sum(n for _, n in bowl.calls) == 12 - len(own)
+
+
+def test_progress_counts_the_tried_settings():
+    counts = []
+    search(SPACE, Bowl(), ("short",), trials=10, sampler="random", seed=1, progress=counts.append)
+    assert counts == [0, 4, 8]

@@ -1,0 +1,136 @@
+"""The settings that a search may change."""
+
+import pytest
+
+from cpsched import load_system
+from cpsched.errors import ConfigError
+from cpsched.slurm.dispatch import policy_file
+from cpsched.study.scenarios import scenario
+from cpsched.tuning.easy_settings import easy_of, easy_space
+from cpsched.tuning.settings import Cost, Setting, Space, digest_of
+from cpsched.tuning.slurm_settings import slurm_space
+from cpsched.util import resources
+
+SPACE = Space.of(
+    [
+        Setting(key="bf_window", values=("720", "1440"), current="1440"),
+        Setting(key="bf_interval", values=("30", "60"), current="30"),
+        Setting(key="qos.a.MaxJobsPU", values=("2", "4"), current="2", cost=Cost.USERS),
+        Setting(key="fixed", values=("1",), current="1"),
+    ]
+)
+BARE = """
+[[partition]]
+PartitionName = "p"
+"""
+
+
+@pytest.fixture(scope="module")
+def site():
+    return policy_file.load(resources.path("policies", "site-152.toml")), load_system("site-152")
+
+
+def test_a_setting_of_one_value_is_not_searched():
+    assert list(SPACE.settings) == ["bf_window", "bf_interval", "qos.a.MaxJobsPU"]
+    assert SPACE.size == 8
+
+
+def test_the_changed_part_of_a_choice_is_what_differs_from_the_site():
+    choice = {"bf_window": "720", "bf_interval": "30", "qos.a.MaxJobsPU": "4"}
+    assert SPACE.changed(choice) == {"bf_window": "720", "qos.a.MaxJobsPU": "4"}
+    assert digest_of(choice) == digest_of(dict(reversed(choice.items())))
+    assert digest_of(choice) != digest_of({**choice, "bf_interval": "60"})
+
+
+def test_limits_of_users_are_searched_only_if_allowed():
+    assert list(SPACE.selected((), ()).settings) == ["bf_window", "bf_interval"]
+    assert list(SPACE.selected(["qos.*"], ()).settings) == ["qos.a.MaxJobsPU"]
+    assert list(SPACE.selected((), ["bf_w*"]).settings) == ["bf_interval"]
+
+
+@pytest.mark.parametrize(
+    ("allow", "forbid", "message"),
+    [
+        (["bf_windw"], [], "--allow: no setting is called 'bf_windw'.*mean 'bf_window'"),
+        ([], ["x*"], "--forbid: no setting is called 'x\\*'"),
+        ([], ["bf_*"], "--allow: no setting is left"),
+    ],
+)
+def test_patterns_that_select_nothing_are_errors(allow, forbid, message):
+    with pytest.raises(ConfigError, match=message):
+        SPACE.selected(allow, forbid)
+
+
+def test_a_file_has_the_values_and_the_sites_own_is_added(tmp_path):
+    path = tmp_path / "space.toml"
+    path.write_text('[settings]\nbf_window = [100, 200]\n"qos.a.MaxJobsPU" = [8]\n')
+    space = SPACE.from_file(path)
+    assert {key: item.values for key, item in space.settings.items()} == {
+        "bf_window": ("100", "200", "1440"),
+        "qos.a.MaxJobsPU": ("8", "2"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[settings]\nbf_windw = [1]", "bf_windw: unknown setting.*mean 'bf_window'"),
+        ("[settings]\nbf_window = 5", "bf_window: must be a list of 1 to 50 values"),
+        ("[settings]\nbf_window = [[1]]", "must be a text or a number"),
+        ("bf_window = [1]", "must have one table"),
+        ("[settings", "is not TOML"),
+    ],
+)
+def test_a_file_that_is_wrong_is_named(tmp_path, text, message):
+    path = tmp_path / "space.toml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=message) as caught:
+        SPACE.from_file(path)
+    assert str(path) in str(caught.value)
+
+
+def test_the_settings_of_a_site_include_its_own_values(site):
+    space = slurm_space(*site)
+    weight = space.settings["PriorityWeightAge"]
+    assert weight.current == "2000"
+    assert weight.values == ("0", "100", "1000", "2000", "10000", "100000")
+    assert space.settings["PriorityMaxAge"].current == "7-00:00:00"
+    assert space.settings["qos.high.MaxJobsPU"].values == ("15", "30", "60", "")
+    assert space.settings["qos.high.MaxJobsPU"].cost is Cost.USERS
+    assert space.settings["max-time short"].cost is Cost.SCRIPTS
+    assert all(item.current in item.values for item in space.settings.values())
+
+
+def test_factors_without_a_meaning_on_a_site_are_left_out():
+    space = slurm_space(policy_file.parse(BARE), load_system("kth-sp2"))
+    keys = set(space.settings)
+    assert {"PriorityWeightAge", "PriorityWeightJobSize", "bf_window"} <= keys
+    assert not keys & {
+        "PriorityWeightFairshare",
+        "PriorityDecayHalfLife",
+        "PriorityWeightQOS",
+        "PriorityWeightPartition",
+    }
+
+
+def test_every_value_of_every_setting_is_accepted(site):
+    """As the change of a what-if, by the reader of the policy or the dispatcher."""
+    from cpsched.slurm.dispatch.parameters import PARAMETERS
+    from cpsched.slurm.dispatch.policy_edit import edited
+
+    policy, system = site
+    for key, item in slurm_space(policy, system).settings.items():
+        for value in item.values:
+            if key in PARAMETERS:
+                PARAMETERS[key].kind.read(value)
+            elif key.startswith("max-time "):
+                assert scenario(f"{key}={value}").changes
+            else:
+                edited(policy, [f"{key}={value}"])
+
+
+def test_options_of_an_order_count_only_with_it():
+    space = easy_space()
+    assert space.changed({"order": "sjf", "order.aging": "86400"}) == {"order": "sjf"}
+    choice = space.changed({"order": "wsept", "order.aging": "86400", "backfill": "none"})
+    assert easy_of(choice) == "easy:order=wsept,order.aging=86400"

@@ -1,0 +1,164 @@
+"""``cpsched tune``: what is chosen on early jobs, and reported on later ones."""
+
+import json
+
+import numpy as np
+import pytest
+
+from cpsched import logs
+from cpsched.errors import ConfigError
+from cpsched.model.workload import Workload
+from cpsched.slurm.dispatch import policy_file
+from cpsched.study.log_study import study_of_log
+from cpsched.tuning.measure import Limits
+from cpsched.tuning.proposal import sacctmgr_commands, slurm_diff
+from cpsched.tuning.tune import PROPOSED, Site, tune
+
+pytest.importorskip("optuna")
+
+DAY = 86400
+POLICY = """
+[slurm]
+PriorityWeightAge = 1000
+
+[SchedulerParameters]
+bf_window = 1440
+bf_continue = true
+
+[[partition]]
+PartitionName = "short"
+
+[[qos]]
+Name = "gpu"
+MaxJobsPU = 4
+"""
+
+
+def log_of(folder, name="log.parquet", seed=1, days=30, per_day=80):
+    """Write a log whose short jobs wait behind long ones; return its path."""
+    random = np.random.default_rng(seed)
+    number = days * per_day
+    submit = np.sort(random.integers(0, days * DAY, number))
+    runtime = np.where(random.random(number) < 0.88, 300, random.integers(3600, 18_000, number))
+    workload = Workload.build(
+        title="jobs", job_id=[str(job) for job in range(number)], resources=["core"],
+        submit=submit.tolist(), units=random.integers(1, 4, number).tolist(),
+        request=[[1]] * number, runtime=runtime.tolist(),
+        requested_time=(2 * runtime).tolist(), user=[f"u{job % 3}" for job in range(number)],
+        group=[f"a{job % 2}" for job in range(number)],
+    )  # fmt: skip
+    path = folder / name
+    logs.write(workload, path)
+    return path
+
+
+def tuned(log, folder, trials=6, **more):
+    site = Site(study_of_log(log, {"systems": ["four.toml"]}, str))
+    space = site.space.selected((), ())
+    return tune(
+        site, space, folder, trials=trials, repeat=2, limits=Limits(wait=3, longest=3), **more
+    )
+
+
+@pytest.mark.slow
+def test_the_choice_does_not_depend_on_the_jobs_it_is_reported_on(four_cores):
+    """Other jobs after the validation part: other results, and the same choice."""
+    log = log_of(four_cores)
+    first = tuned(log, four_cores / "out")
+    assert first.choice
+    workload = logs.read(log)
+    late = workload.submit >= first.parts.test.start
+    changed = workload.with_columns(runtime=np.where(late, 60, workload.runtime))
+    logs.write(changed, four_cores / "other.parquet")
+    other = tuned(four_cores / "other.parquet", four_cores / "other")
+    assert other.choice == first.choice
+    assert [trial.choice for trial in other.trials] == [trial.choice for trial in first.trials]
+    assert other.results[PROPOSED].wait.value != first.results[PROPOSED].wait.value
+
+
+class _StoppedError(Exception):
+    pass
+
+
+@pytest.mark.slow
+def test_a_search_that_is_stopped_continues_to_the_same_result(four_cores):
+    log = log_of(four_cores)
+    folder = four_cores / "out"
+
+    def stop_at(stage, number):
+        def progress(name, done, _):
+            if (name, done) == (stage, number):
+                raise _StoppedError
+
+        return progress
+
+    for place in (("random settings", 8), ("search", 4), ("test", 0)):
+        with pytest.raises(_StoppedError):
+            tuned(log, folder, progress=stop_at(*place))
+    resumed = tuned(log, folder).as_data()
+    whole = tuned(log, four_cores / "whole").as_data()
+    assert json.dumps(resumed) == json.dumps(whole)
+
+
+def test_a_change_of_slurm_conf_is_lines_to_type():
+    policy = policy_file.parse(POLICY)
+    choice = {
+        "PriorityWeightAge": "0",
+        "bf_window": "2880",
+        "partition.short.PriorityJobFactor": "10",
+    }
+    assert slurm_diff(policy, choice).splitlines() == [
+        "-PriorityWeightAge=1000",
+        "+PriorityWeightAge=0",
+        "-SchedulerParameters=bf_continue,bf_window=1440",
+        "+SchedulerParameters=bf_continue,bf_window=2880",
+        "+PartitionName=short PriorityJobFactor=10    # in the line of this partition",
+    ]
+    assert slurm_diff(policy, {}) == ""
+
+
+def test_changes_of_qos_are_commands():
+    choice = {"qos.gpu.MaxJobsPU": "", "qos.gpu.Priority": "10", "bf_window": "2880"}
+    assert sacctmgr_commands(choice) == ["sacctmgr -i modify qos gpu set MaxJobsPU=-1 Priority=10"]
+
+
+def test_other_dispatchers_have_no_settings(four_cores):
+    log = log_of(four_cores, days=1)
+    with pytest.raises(ConfigError, match="fifo has no settings to search"):
+        Site(study_of_log(log, {"systems": ["four.toml"], "dispatchers": ["fifo"]}, str))
+
+
+@pytest.mark.slow
+def test_the_command_writes_a_page_and_prints_the_answer(four_cores, cpsched):
+    log = log_of(four_cores)
+    quick = ("tune", str(log), "--system", "four.toml", "--trials", "4", "--repeat", "2")
+    quick += ("--most", "3", "--most-longest", "3", "--out", "out")
+    code, out, err = cpsched(*quick)
+    assert (code, err) == (0, "")
+    assert "Search on " in out
+    assert "On later jobs, " in out
+    page = (four_cores / "out" / "tune.md").read_text()
+    assert page.startswith("# Proposed settings for log\n")
+    assert "## Answer" in page
+    code, out, _ = cpsched(*quick, "--json")
+    assert code == 0
+    content = json.loads(out)
+    assert content["schema"] == "cpsched.tune/1"
+    assert content["test"].keys() <= {"proposed", "best of 20 random"}
+    assert json.loads((four_cores / "out" / "tune.json").read_text())["choice"] == content["choice"]
+
+
+def test_settings_are_listed_without_a_search(four_cores, cpsched):
+    log = log_of(four_cores, days=1)
+    code, out, err = cpsched("tune", str(log), "--system", "four.toml", "--list-settings")
+    assert (code, err) == (0, "")
+    assert "order.aging" in out
+    assert not (four_cores / "log-tune").exists()
+
+
+def test_a_short_log_is_refused_before_anything_runs(four_cores, cpsched):
+    log = log_of(four_cores, days=10)
+    code, out, err = cpsched("tune", str(log), "--system", "four.toml")
+    assert (code, out) == (2, "")
+    assert "covers 10.0 days" in err
+    assert "at least 27 days" in err
