@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 
 from cpsched.errors import ConfigError, TraceError
-from cpsched.logs.text import FilePosition, decode, lines
+from cpsched.logs.text import FilePosition, decode, lines, title
 from cpsched.model.schedule import JobOutcome, Leaving, Schedule, Segments
 from cpsched.model.workload import Workload
 from cpsched.simulation.simulate import Run, Settings
@@ -80,7 +80,8 @@ def read_schedule(
         If a line cannot be read, or names something that the system lacks. The message has file and
         line.
     ConfigError
-        If the number of resources differs from the file, or the zone is unknown.
+        If the number of resources differs from the file, a job can never run on the system, or the
+        zone is unknown.
     """
     path = Path(path)
     kinds = tuple(resources or system.resources)
@@ -99,7 +100,9 @@ def read_schedule(
     fitted = fit(_workload(path, rows, kinds, start_time), system, enforce_time_limits=False)
     for row, reason in fitted.rejected:
         raise ConfigError(
-            f"job {fitted.workload.job_id[row]} of the file can never run on the system ({reason})",
+            f"job {fitted.workload.job_id[row]} of the file can never run on the system ({reason})."
+            f" The amounts of each task were read as {', '.join(kinds)}. If the file has another"
+            " order, name it with --resources (resources= in Python).",
             where=f"system {system.name}",
         )
     requested = fitted.workload.requested_time.copy()
@@ -129,6 +132,22 @@ def read_schedule(
 
 def _is_number(job: str) -> bool:
     return job.isascii() and job.isdigit()
+
+
+def missing_numbers(workload: Workload) -> tuple[int, int, int] | None:
+    """
+    Return the first and the last job number of a schedule, and how many between them are missing.
+
+    None if no number is missing, or not every job has a number. AccaSim writes jobs when they end,
+    so that the schedule of an interrupted simulation lacks those that ran then.
+    """
+    names: list[str] = workload.job_id.tolist()
+    numbers = {int(name) for name in names if _is_number(name)}
+    if len(numbers) < len(names):
+        return None
+    first, last = min(numbers), max(numbers)
+    missing = last - first + 1 - len(numbers)
+    return (first, last, missing) if missing else None
 
 
 def _located_lines(path: Path) -> Iterator[tuple[FilePosition, bytes]]:
@@ -215,7 +234,8 @@ def _workload(
     path: Path, rows: Sequence[_ScheduleRow], kinds: Sequence[str], start_time: int
 ) -> Workload:
     return Workload.build(
-        title=path.name.removeprefix("sched-"),
+        # The log's own title, so that runs of it are compared with this one.
+        title=title(path.with_name(path.name.removeprefix("sched-") or path.name)),
         epoch=start_time or None,
         resources=kinds,
         job_id=[row.job for row in rows],

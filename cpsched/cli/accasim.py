@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from cpsched.cli.options import LOGS, AsJson, SystemName
-from cpsched.cli.output import counted, echo, escaped, print_json
+from cpsched.cli.output import complain, counted, echo, escaped, print_json
 
 _app = typer.Typer(help="Exchange files with AccaSim.", no_args_is_help=True)
 
@@ -48,7 +48,7 @@ def import_command(
 ) -> None:
     """Import a schedule of AccaSim as a run, to verify and compare it."""
     from accasim_adapter.config import start_time_of
-    from accasim_adapter.schedule import read_schedule
+    from accasim_adapter.schedule import missing_numbers, read_schedule
     from cpsched import systems
     from cpsched.cli.heading import width
     from cpsched.cli.progress import reading
@@ -68,6 +68,14 @@ def import_command(
         arguments = {"schedule": str(schedule), "system": system, "zone": zone}
         summary = save_run(run, out, overwrite=force, arguments=arguments)
     jobs = len(run.schedule.workload)
+    if (numbers := missing_numbers(run.schedule.workload)) is not None:
+        first, last, missing = numbers
+        complain(
+            f"{schedule.name} has {counted(jobs, 'job')}, numbered {first} to {last}. Missing are"
+            f" {counted(missing, 'job')} of these numbers. AccaSim writes only jobs that have"
+            " ended. If it was interrupted, later jobs are missing, too.",
+            "note",
+        )
     if as_json:
         print_json("accasim.import", {"folder": str(out), "jobs": jobs, "summary": summary})
         return

@@ -8,9 +8,12 @@ from typing import Annotated, Literal
 import typer
 
 from cpsched.cli.options import STUDY, AsJson
-from cpsched.cli.output import counted, echo, escaped, print_json
+from cpsched.cli.output import complain, counted, echo, escaped, print_json
 from cpsched.cli.progress import steps
 from cpsched.errors import ConfigError
+
+#: Most runs that a note names.
+_NAMED = 3
 
 
 def register(app: typer.Typer) -> None:
@@ -48,7 +51,16 @@ def command(
 ) -> None:
     """Write tables, figures and a report (one HTML file) of finished runs."""
     from cpsched.report.html.make import make_report, make_summary
+    from cpsched.study.results import other_runs
 
+    if others := other_runs(folder):
+        names = ", ".join(run.name for run in others[:_NAMED])
+        more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
+        complain(
+            f"the report leaves out {counted(len(others), 'run')} in {folder / 'runs'} that the"
+            f" study did not make: {names}{more}. Compare them in Python: compare_runs().",
+            "note",
+        )
     if summary:
         if form is not None:
             raise ConfigError(

@@ -52,7 +52,7 @@ class Priority(ABC):
     Base class of queue orders. Ties keep the order of submission, then that of the log.
 
     A subclass needs a ``name`` and :meth:`keys`. Jobs are n rows of a
-    :class:`~cpsched.model.jobtable.JobTable`.
+    :class:`~cpsched.model.jobtable.JobTable`. Orders use their ``ranking_estimate`` as runtime.
 
     Attributes
     ----------
@@ -65,12 +65,13 @@ class Priority(ABC):
     history
         Runtimes of ended jobs. A :class:`~cpsched.dispatch.learning.LearningDispatcher` sets it.
     overdue
-        Multiple of the backlog beyond which a waiting job goes first. The backlog is the time that
-        the system needs for all waiting and running jobs. None: no job goes first.
+        Multiple of the backlog beyond which a waiting job is overdue (:meth:`late`). The backlog is
+        the time that the system needs for all waiting and running jobs. An order that uses it needs
+        ``learns``. None: no job is overdue.
     by_age
-        Whether of two jobs with equal requests, predictions and expected waits the earlier
-        submitted one always goes first or ties. A queue full of equal jobs is then sorted quickly.
-        False is always correct.
+        Whether the order never puts a job before an equal job that was submitted earlier. Equal
+        jobs have the same request, predictions and expected wait. True lets cpsched sort a queue
+        with many equal jobs faster. False is always correct.
     """
 
     name: ClassVar[str] = ""
@@ -139,9 +140,10 @@ class Priority(ABC):
 
     def late(self, jobs: JobTable) -> BoolArray:
         """
-        Return whether each job is overdue and so goes before all others, shape ``(n,)``.
+        Return whether each job is overdue, shape ``(n,)``.
 
-        A job is overdue if it has waited longer than ``overdue`` times its backlog.
+        A job is overdue if it has waited longer than ``overdue`` times its backlog. An order uses
+        it in :meth:`keys`, for example ``(~self.late(jobs), jobs.ranking_estimate)``.
         """
         if self.overdue is None or self.history is None:
             return np.zeros(len(jobs), dtype=np.bool_)
@@ -150,9 +152,11 @@ class Priority(ABC):
     @abstractmethod
     def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:
         """
-        Return the sort keys of the jobs, each of shape ``(n,)``. Smaller values go first.
+        Return a tuple of sort keys, each an array of numbers of shape ``(n,)``.
 
-        The first key is the most significant. For example, ``(-jobs.nice, jobs.submit)``.
+        The first key is the most significant, and later ones break ties. Jobs with smaller values
+        go first. A boolean array is allowed: False goes before True. NaN is an error. For example,
+        ``(jobs.units > 64, jobs.submit)`` puts jobs of up to 64 tasks first.
         """
 
     def order(self, jobs: JobTable, now: int) -> IntArray:

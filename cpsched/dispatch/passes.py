@@ -168,6 +168,8 @@ def start_by(view: View, order: AnyArray, allocator: Allocator, *, stop: bool = 
     """
     Return a decision that starts the waiting jobs that fit, tried one by one in an order.
 
+    Each call begins with the free capacity of the view, without the starts of other calls.
+
     Parameters
     ----------
     order

@@ -27,6 +27,7 @@ _LATEX = {
     "^": r"\textasciicircum{}",
     "<": r"\textless{}",
     ">": r"\textgreater{}",
+    "†": r"\dag{}",
     **{char: f"\\{char}" for char in "&%$#_{}"},
 }
 
@@ -87,7 +88,8 @@ def environment() -> Environment:
     )
     made.filters |= {
         "text": views.text,
-        "compared": lambda cell: " ".join(filter(None, _compared(cell))),
+        "compared": _compared,
+        "ratio_and_ends": views.compared_text,
         "markdown": lambda text: _MARKDOWN.sub(r"\\\1", " ".join(text.split())),
         "latex": lambda text: "".join(_LATEX.get(char, char) for char in " ".join(text.split())),
         "visible": visible,
@@ -95,9 +97,10 @@ def environment() -> Environment:
     return made
 
 
-def _compared(cell: views.Cell) -> tuple[str, str]:
-    ratio, interval = views.compared_text(cell)
-    return ratio, f"({interval})" if interval else ""
+def _compared(cell: views.Cell, *, marks: bool = False) -> str:
+    """Return a cell as ``0.33 (0.18 to 0.61)``."""
+    ratio, ends = views.compared_text(cell, marks=marks)
+    return f"{ratio} ({ends})" if ends else ratio
 
 
 def _names(run: RunResult) -> dict[str, Any]:

@@ -103,7 +103,7 @@ class Effect(NamedTuple):
     verdict
         See :attr:`cpsched.study.verdicts.Compared.verdict`.
     of_log
-        See :attr:`cpsched.study.comparisons.Result.is_of_log`.
+        Whether the interval is over the repetitions alone, on a log with enough days for another.
     """
 
     title: str
@@ -113,13 +113,17 @@ class Effect(NamedTuple):
     of_log: bool = False
 
     @classmethod
-    def of(cls, row: Result) -> Effect:
-        """Return the effect of a row of the results table that has a baseline."""
+    def of(cls, row: Result, *, days: bool = False) -> Effect:
+        """
+        Return the effect of a row of the results table that has a baseline.
+
+        With ``days`` other metrics have an interval over the days of the log.
+        """
         ratio = row.ratio
         if ratio is None:
             base = row.base_value or 0
             ratio = float("inf") if not base else (row.value or 0) / base
-        return cls(row.definition.title, ratio, row.interval, row.verdict, row.is_of_log)
+        return cls(row.definition.title, ratio, row.interval, row.verdict, days and row.is_of_log)
 
     def __str__(self) -> str:
         """Return the change in words: ``mean wait -32 % (95 % CI -40 to -22 %)``."""
@@ -265,11 +269,12 @@ def change_of(table: ResultsTable, run: RunKey) -> Change | None:
         return None
     base = main.baseline
     with_longest = longest is not None and longest.compared is not None
+    days = main.days is not None
     return Change(
         name=table.name(run),
         base=base_name(table, run),
-        main=Effect.of(main),
-        longest=Effect.of(longest) if with_longest and longest is not None else None,
+        main=Effect.of(main, days=days),
+        longest=Effect.of(longest, days=days) if with_longest and longest is not None else None,
         losses=tuple(losses(table, run, base)),
         placement=_placement(table, run, base),
         days=main.days,

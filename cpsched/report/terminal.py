@@ -56,7 +56,7 @@ def _cell(view: View, cell: views.Cell) -> tuple[str, str]:
     """Return the text of a cell and its style."""
     if not view.ratios:
         return views.text(cell), ""
-    ratio, interval = views.compared_text(cell)
+    ratio, interval = views.compared_text(cell, marks=view.marks)
     style = ""
     if isinstance(cell, Result) and cell.compared is not None:
         style = STYLES[cell.effect] or "dim"
@@ -75,7 +75,8 @@ def notes(table: ResultsTable, case: str) -> Iterator[str]:
         yield f"Waits, slowdowns and response times are of the jobs submitted from {start} on."
     if compared:
         yield _compared(table, compared, most)
-        if any(cell.is_of_log for row in views.leading(table, case).rows for cell in _results(row)):
+        view = views.leading(table, case)
+        if view.marks and any(cell.is_of_log for row in view.rows for cell in _results(row)):
             yield views.OF_LOG_MEANING
     elif most > 1:
         yield f"Means of {counted(most, 'repetition')}."

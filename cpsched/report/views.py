@@ -46,6 +46,8 @@ class View(NamedTuple):
         How many columns are names.
     ratios
         Whether metrics are shown as ratios to the baseline's, with their intervals.
+    marks
+        Whether intervals over the repetitions alone are marked: the log has days for others.
     """
 
     case: str
@@ -54,6 +56,7 @@ class View(NamedTuple):
     rows: Sequence[Sequence[Cell]]
     names: int = 1
     ratios: bool = False
+    marks: bool = False
 
 
 def text(cell: Cell) -> str:
@@ -61,19 +64,20 @@ def text(cell: Cell) -> str:
     return "-" if cell is None else cell if isinstance(cell, str) else cell.text
 
 
-#: Mark of an interval over the repetitions alone, because that over the days includes no change.
+#: Mark of an interval over the repetitions alone: that over the days includes no change, or there
+#: is none, as of a longest wait.
 OF_LOG = "†"
 #: Its meaning.
 OF_LOG_MEANING = f"{OF_LOG}: interval over the repetitions, not confirmed by the days of the log."
 
 
-def compared_text(cell: Cell) -> tuple[str, str]:
+def compared_text(cell: Cell, *, marks: bool = False) -> tuple[str, str]:
     """Return a cell as a ratio to the baseline's and its interval, the value without a ratio."""
     if not isinstance(cell, Result) or cell.ratio is None:
         return text(cell), ""
     interval = cell.interval
     ends = "" if interval is None else f"{ratio_text(interval[0])} to {ratio_text(interval[1])}"
-    if cell.is_of_log:
+    if marks and cell.is_of_log:
         ends += OF_LOG
     return ratio_text(cell.ratio), ends
 
@@ -100,7 +104,8 @@ def leading(table: ResultsTable, case: str) -> View:
     ]
     first = "scenario" if table.study.by_group else "dispatcher"
     titles = [metric(name).title for name in names]
-    return View(case, "leading metrics", [first, *titles], rows, ratios=True)
+    days = any((row := table.get(run, name)) and row.days for run in runs for name in names)
+    return View(case, "leading metrics", [first, *titles], rows, ratios=True, marks=days)
 
 
 def _name(table: ResultsTable, case: str, run: RunKey, bases: Collection[RunKey]) -> str:

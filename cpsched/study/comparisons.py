@@ -128,7 +128,7 @@ class Result:
     @property
     def is_of_log(self) -> bool:
         """Whether only the repetitions confirm the verdict: the interval is theirs alone."""
-        return self.days is not None and is_of_log(self.verdict)
+        return is_of_log(self.verdict)
 
     def as_row(self) -> dict[str, Any]:
         """Return it as a row of a file: plain values by column."""

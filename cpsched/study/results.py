@@ -160,6 +160,17 @@ class Results:
     measure_from: int | str | None = None
 
 
+def other_runs(folder: str | Path) -> list[Path]:
+    """Return the run folders in a study's folder that are not of the study, sorted by name."""
+    folder = Path(folder)
+    about = _description(folder)
+    if not about:
+        return []
+    own = {run["folder"] for run in about["runs"]}
+    runs = sorted(mark.parent for mark in folder.glob(f"runs/*/{MARK}"))
+    return [run for run in runs if run.name not in own and not run.name.startswith(".")]
+
+
 def collect(folder: str | Path) -> Results:
     """
     Read the runs of a study's folder, of a folder of runs, or one run.

@@ -122,8 +122,59 @@ def test_what_is_not_in_the_file_must_be_right(tmp_path, two_nodes):
     with pytest.raises(TraceError, match="contains no job"):
         read_schedule(_schedule(tmp_path, ""), two_nodes)
     path = _schedule(tmp_path, LINE.format(**GOOD).replace(";2;0#", ";5;0#"))
-    with pytest.raises(ConfigError, match="job 7 of the file can never run on the system"):
+    with pytest.raises(ConfigError, match="job 7 of the file can never run on the system") as error:
         read_schedule(path, two_nodes)
+    assert "read as core, mem. If the file has another order, name it with" in str(error.value)
+
+
+def test_resources_in_another_order_are_named(tmp_path, two_nodes, cpsched):
+    """The error names the option, which helps."""
+    path = _schedule(tmp_path, LINE.format(**GOOD).replace(";2;0#", ";50;2#"))
+    system = tmp_path / "two.json"
+    write_system_config(two_nodes, system)
+    command = [
+        "accasim",
+        "import",
+        str(path),
+        "--system",
+        str(system),
+        "--out",
+        str(tmp_path / "a"),
+    ]
+    code, _, message = cpsched(*command)
+    assert (code, "name it with --resources" in message) == (2, True)
+    assert cpsched(*command, "--resources", "mem,core")[0] == 0
+
+
+def test_missing_numbers_are_noted(tmp_path, two_nodes, cpsched):
+    """Jobs 7 to 10 without 8 and 9, as an interrupted simulation leaves them."""
+    lines = [LINE.format(**GOOD).replace("7;ann", f"{job};ann") for job in (10, 7)]
+    path = _schedule(tmp_path, "\n".join(lines))
+    system = tmp_path / "two.json"
+    write_system_config(two_nodes, system)
+    command = [
+        "accasim",
+        "import",
+        str(path),
+        "--system",
+        str(system),
+        "--out",
+        str(tmp_path / "a"),
+    ]
+    code, _, message = cpsched(*command)
+    assert code == 0
+    assert "note: sched-x has 2 jobs, numbered 7 to 10. Missing are 2 jobs of these" in message
+    for names in ("7", "8"), ("a", "9"):
+        lines = [LINE.format(**GOOD).replace("7;ann", f"{name};ann") for name in names]
+        _schedule(tmp_path, "\n".join(lines))
+        assert cpsched(*command, "--force")[2] == ""
+
+
+def test_a_schedule_has_the_title_of_its_log(tmp_path, two_nodes):
+    """So a run of ``x.swf`` and the schedule of it are compared."""
+    path = tmp_path / "sched-x.swf.gz"
+    path.write_text(LINE.format(**GOOD) + "\n")
+    assert read_schedule(path, two_nodes).schedule.workload.title == "x"
 
 
 def test_another_time_zone(tmp_path, two_nodes):

@@ -44,6 +44,21 @@ def test_a_run_is_reported(run, cpsched):
 
 
 @pytest.mark.usefixtures("_libraries")
+def test_runs_that_are_not_of_the_study_are_noted(run, cpsched):
+    """They are left out, and a run of the study is not named."""
+    options = ["--system", "four.toml", "-d", "easy", "--no-report"]
+    assert cpsched("compare", "log.swf", *options, "--out", "study")[0] == 0
+    assert cpsched("report", "study")[2] == ""
+    (own,) = (run / "runs").iterdir()
+    shutil.copytree(own, run.parent / "study" / "runs" / "mine")
+    code, out, err = cpsched("report", "study")
+    assert (code, out[:5]) == (0, "1 run")
+    assert (
+        "note: the report leaves out 1 run in study/runs that the study did not make: mine" in err
+    )
+
+
+@pytest.mark.usefixtures("_libraries")
 def test_its_places_are_data_if_asked_for(run, cpsched):
     code, out, _ = cpsched("report", "run", "--json")
     output = json.loads(out)

@@ -14,6 +14,7 @@ pytest.importorskip("matplotlib")
 from tiny import FOUR_CORES, jobs, machine, run
 
 from cpsched.errors import ConfigError, RunError
+from cpsched.report.comparison import compare
 from cpsched.report.html.make import make_report, make_summary
 from cpsched.report.html.reproduce import simulate_line, study_text
 from cpsched.study import carry_out, load_run, load_study, save_run
@@ -324,6 +325,27 @@ def test_several_logs_have_what_holds_over_all(tmp_path):
     assert re.findall(r"<h2>([^<]*)</h2>", summary) == sections[1:3]
     assert summary.count("<h3>Not modelled</h3>") == 1
     assert "geometric mean" in summary
+
+
+def test_waits_of_0_in_some_repetitions_have_a_page(tmp_path):
+    """Their ratio over days is known, and that over the repetitions is not."""
+    (tmp_path / "four.toml").write_text(FOUR_CORES)
+    (tmp_path / "log.swf").write_text(
+        "\n".join(
+            f"{2 * day + of} {86_400 * day + 3 * of} -1 2 4 -1 -1 4 9 -1 1 1 1 -1 1 -1 -1 -1"
+            for day in range(10)
+            for of in (0, 1)
+            if day in (1, 7) or of == 0
+        )
+        + "\n"
+    )
+    comparison = compare(
+        str(tmp_path / "log.swf"), str(tmp_path / "four.toml"), dispatchers=["easy", "fifo"],
+        repeat=6, out=tmp_path / "out",
+    )  # fmt: skip
+    means = {run.values["wait_mean_s"] for run in comparison.table.study.runs}
+    assert min(means) == 0 < max(means)
+    assert "longest wait" in make_report(tmp_path / "out").page.read_text()
 
 
 def test_a_generated_log_is_called_synthetic(tmp_path):
