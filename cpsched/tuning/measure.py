@@ -10,6 +10,7 @@ from cpsched.metrics.definitions import ALL
 from cpsched.report.results_table import load_results
 from cpsched.study.campaign import carry_out
 from cpsched.study.scenarios import BASELINE, Scenario, what_if
+from cpsched.study.study import JITTER
 from cpsched.tuning.settings import digest_of
 
 if TYPE_CHECKING:
@@ -178,6 +179,7 @@ class Measuring:
             workloads=workloads,
             measure_from=window.start,
             seeds=seeds,
+            jitter=0 if repeat == 1 else JITTER,
             by_group=True,
             ignore_recorded_waits=True,
         )
@@ -227,7 +229,12 @@ def _ratio(row: Result) -> float:
 
 
 def _broken(table: ResultsTable, run: RunKey, limits: Limits) -> list[Broken]:
-    """Return the constraints that a run breaks, by its mean over the repetitions."""
+    """
+    Return the constraints that a run breaks.
+
+    A wait breaks one if its ratio is above the limit, it rises by a minute, and its interval (where
+    there is one) excludes that it does not rise: differences by chance break none.
+    """
     checked = [("longest wait", _row(table, run, LONGEST), limits.longest)]
     if (tail := table.get(run, TAIL)) is not None:
         checked.append(("p99.9 wait", tail, limits.wait))
@@ -239,7 +246,9 @@ def _broken(table: ResultsTable, run: RunKey, limits: Limits) -> list[Broken]:
     broken = [
         Broken(what=what, ratio=_ratio(row), limit=limit)
         for what, row, limit in checked
-        if _ratio(row) > limit and (row.difference or 0) >= _NOTICED
+        if _ratio(row) > limit
+        and (row.difference or 0) >= _NOTICED
+        and (row.interval is None or row.interval[0] > 1)
     ]
     used = table.get(run, UTILIZATION)
     if used is not None and used.ratio is not None and used.ratio < limits.utilization:

@@ -74,7 +74,9 @@ def answer_lines(tuned: Tuned) -> Iterator[str]:
 
 
 def _effects(measured: Measured) -> str:
-    return f"{Effect.of(measured.wait)}, {Effect.of(measured.longest)}"
+    days = measured.wait.days is not None
+    effects = (Effect.of(row, days=days) for row in (measured.wait, measured.longest))
+    return ", ".join(map(str, effects))
 
 
 def _constraints(measured: Measured) -> Iterator[str]:
