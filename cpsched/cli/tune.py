@@ -57,17 +57,17 @@ def command(
     sampler: Annotated[
         Literal["tpe", "nsga2", "random"], option(COMPARISON, help="Search method of Optuna.")
     ] = "tpe",
-    search_seed: Annotated[
+    seed: Annotated[
         int, option(COMPARISON, help="Seed of the search.", min=0, metavar="N")
     ] = 1,
     repeat: Annotated[
         int, option(COMPARISON, help="Repetitions on later jobs.", min=2, metavar="N")
     ] = 5,
-    most: Annotated[
+    wait_factor: Annotated[
         float,
-        option(COMPARISON, "--most", help="Largest ratio of waits of groups.", metavar="FACTOR"),
+        option(COMPARISON, help="Largest ratio of waits of groups.", metavar="FACTOR"),
     ] = 1.1,
-    most_longest: Annotated[
+    longest_factor: Annotated[
         float, option(COMPARISON, help="Largest ratio of the longest wait.", metavar="FACTOR")
     ] = 1.2,
     out: Annotated[
@@ -96,6 +96,10 @@ def command(
         _list(whole, wanted)
         return
     folder = out or Path(f"{Path(log).name.partition('.')[0]}-tune")
+    limits = Limits(
+        wait=_factor("--wait-factor", wait_factor),
+        longest=_factor("--longest-factor", longest_factor),
+    )
     note_kept_runs()
     with steps() as progress:
         tuned = tune(
@@ -104,10 +108,11 @@ def command(
             folder,
             trials=trials,
             sampler=sampler,
-            seed=search_seed,
+            seed=seed,
             repeat=repeat,
             limits=Limits(
-                wait=_factor("--most", most), longest=_factor("--most-longest", most_longest)
+                wait=_factor("--wait-factor", wait_factor),
+                longest=_factor("--longest-factor", longest_factor),
             ),
             workers=workers,
             executor=executor,

@@ -131,9 +131,7 @@ def _optuna_study(sampler: str, seed: int) -> Any:
         chosen = samplers.RandomSampler(seed=seed)
     return optuna.create_study(
         sampler=chosen,
-        pruner=optuna.pruners.SuccessiveHalvingPruner(
-            min_resource=1, reduction_factor=_REDUCTION
-        ),
+        pruner=optuna.pruners.SuccessiveHalvingPruner(min_resource=1, reduction_factor=_REDUCTION),
     )
 
 

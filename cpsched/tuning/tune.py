@@ -11,7 +11,7 @@ from cpsched.slurm.dispatch.parameters import PARAMETERS
 from cpsched.study.inputs import prepare
 from cpsched.study.policies import follows_policy
 from cpsched.study.run_spec import run_specs
-from cpsched.study.scenarios import BASELINE, Scenario, scenario
+from cpsched.study.scenarios import Scenario, scenario
 from cpsched.tuning.easy_settings import easy_of, easy_space
 from cpsched.tuning.measure import Limits, Measuring, measured
 from cpsched.tuning.parts import parts_of
@@ -267,6 +267,7 @@ def tune(
     finalists, chosen = _chosen([*random, *proposals], measuring, parts, repeat)
     _, best_random = _chosen(random, measuring, parts, repeat)
     choice: Choice = {} if chosen is None else chosen.choice
+    show("contributions", 0, 1)
     contributions = _contributions(space, choice, parts, measuring)
     show("test", 0, 1)
     labelled = {PROPOSED: choice, DEFAULTS: site.defaults(space)}

@@ -132,7 +132,7 @@ def test_other_dispatchers_have_no_settings(four_cores):
 def test_the_command_writes_a_page_and_prints_the_answer(four_cores, cpsched):
     log = log_of(four_cores)
     quick = ("tune", str(log), "--system", "four.toml", "--trials", "4", "--repeat", "2")
-    quick += ("--most", "3", "--most-longest", "3", "--out", "out")
+    quick += ("--wait-factor", "3", "--longest-factor", "3", "--out", "out")
     code, out, err = cpsched(*quick)
     assert (code, err) == (0, "")
     assert "Search on " in out
