@@ -110,10 +110,7 @@ def command(
             sampler=sampler,
             seed=seed,
             repeat=repeat,
-            limits=Limits(
-                wait=_factor("--wait-factor", wait_factor),
-                longest=_factor("--longest-factor", longest_factor),
-            ),
+            limits=limits,
             workers=workers,
             executor=executor,
             progress=progress,
