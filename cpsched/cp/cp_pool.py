@@ -137,7 +137,7 @@ class CpPool(PlanningDispatcher[PoolProblem]):
         """
         Return the limit of :meth:`own_limits` that stops a job, with the amounts in use.
 
-        For example ``rule 'core per user at most 64': 60 in use, it asks for 8``.
+        For example ``rule 'core per user at most 64': 60 of 64 in use, it asks for 8``.
 
         Parameters
         ----------
@@ -163,7 +163,8 @@ class CpPool(PlanningDispatcher[PoolProblem]):
             used = int(limit.allocated.sum() + limit.demand[starting].sum())
             stopped = ~starting & (limit.demand > max(limit.capacity - used, 0))
             for at in np.flatnonzero(stopped).tolist():
-                note = f"{limit.name}: {used:,} in use, it asks for {int(limit.demand[at]):,}"
+                asks = f"it asks for {int(limit.demand[at]):,}"
+                note = f"{limit.name}: {used:,} of {limit.capacity:,} in use, {asks}"
                 notes.setdefault(int(waiting.rows[at]), note)
         for row, (name, used, requested) in self._left_out.items():
             note = f"{name}: {used:,} in use or for jobs before it, it asks for {requested:,}"

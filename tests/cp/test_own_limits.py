@@ -54,7 +54,7 @@ def test_a_job_that_an_own_limit_stops_is_explained_by_it(named, name):
         assert explanation.waiting.room.fits
         assert explanation.waiting.ahead is None
         assert explanation.summary == (
-            f"job {job} does not start at 2 s: a limit stops it: {name}: 1 in use, it asks for 1"
+            f"job {job} does not start at 2 s: a limit stops it: {name}: 1 of 1 in use, it asks for 1"
         )
     passed_over = "job B (1 task, number 1 in the queue) before it does not start now"
     assert passed_over in why(workload, "D", FewJobs()).reason
