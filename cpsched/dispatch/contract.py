@@ -280,8 +280,8 @@ class Dispatcher(RemembersArguments, ABC):
         """
         Return a note about why a job waits, such as the limit that stops it, after a decision.
 
-        For example ``rule 'core per user at most 64': 60 of 64 in use, it asks for 8``. Empty if there is
-        none.
+        For example ``rule 'core per user at most 64': 60 of 64 in use, it asks for 8``. Empty if
+        there is none.
 
         Parameters
         ----------

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 #: Settings that are simulated on the validation part, the best of the search.
 _FINALISTS = 5
+#: A change that lowers the mean wait by a smaller share is left out.
+_LEAST = 0.01
 #: Labels of the last comparison.
 PROPOSED, DEFAULTS, BEST_RANDOM = "proposed", "Slurm defaults", "best of 20 random"
 
@@ -266,8 +268,9 @@ def tune(
     show("validation", 0, 1)
     finalists, chosen = _chosen([*random, *proposals], measuring, parts, repeat)
     _, best_random = _chosen(random, measuring, parts, repeat)
-    choice: Choice = {} if chosen is None else chosen.choice
     show("contributions", 0, 1)
+    chosen = _simplified(space, chosen, parts, measuring, repeat)
+    choice: Choice = {} if chosen is None else chosen.choice
     contributions = _contributions(space, choice, parts, measuring)
     show("test", 0, 1)
     labelled = {PROPOSED: choice, DEFAULTS: site.defaults(space)}
@@ -278,7 +281,7 @@ def tune(
         choice=choice,
         trials=(*random, *proposals),
         finalists=tuple(finalists),
-        searched=_on_search_part(choice, [*random, *proposals]),
+        searched=next(iter(measuring.measure([choice], parts.search[-1])), None),
         validated=chosen,
         results=results,
         table=table,
@@ -303,6 +306,24 @@ def _chosen(
     return validated, kept[0] if kept else None
 
 
+def _simplified(
+    space: Space, chosen: Measured | None, parts: Parts, measuring: Measuring, repeat: int
+) -> Measured | None:
+    """Return the chosen settings without the changes that hardly contribute, if as good."""
+    if chosen is None:
+        return None
+    (once,) = measuring.measure([chosen.choice], parts.validation)
+    useful = {
+        item.key: item.after
+        for item in _contributions(space, chosen.choice, parts, measuring)
+        if item.without > once.ratio * (1 + _LEAST)
+    }
+    fewer = measuring.measure([space.changed(useful)], parts.validation, repeat)
+    if fewer and not fewer[0].broken and fewer[0].ratio <= chosen.ratio * (1 + _LEAST):
+        return fewer[0]
+    return chosen
+
+
 def _contributions(
     space: Space, choice: Choice, parts: Parts, measuring: Measuring
 ) -> tuple[Contribution, ...]:
@@ -323,12 +344,6 @@ def _contributions(
         )
         for key, first, rest in zip(choice, alone, without, strict=True)
     )
-
-
-def _on_search_part(choice: Choice, trials: Sequence[Trial]) -> Measured | None:
-    """Return the result of a choice on the whole search part."""
-    same = [trial.windows[-1] for trial in trials if trial.choice == choice and trial.complete]
-    return same[0] if choice and same else None
 
 
 def _reported(

@@ -1,6 +1,7 @@
 """``cpsched tune``: what is chosen on early jobs, and reported on later ones."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from cpsched.slurm.dispatch import policy_file
 from cpsched.study.log_study import study_of_log
 from cpsched.tuning.measure import Limits
 from cpsched.tuning.proposal import sacctmgr_commands, slurm_diff
-from cpsched.tuning.tune import PROPOSED, Site, tune
+from cpsched.tuning.settings import Setting, Space
+from cpsched.tuning.tune import PROPOSED, Site, _simplified, tune
 
 pytest.importorskip("optuna")
 
@@ -98,6 +100,34 @@ def test_a_search_that_is_stopped_continues_to_the_same_result(four_cores):
     resumed = tuned(log, folder).as_data()
     whole = tuned(log, four_cores / "whole").as_data()
     assert json.dumps(resumed) == json.dumps(whole)
+
+
+class _OneMatters:
+    """The mean wait falls to a half with x = 1, whatever y is; alone it breaks a constraint."""
+
+    def __init__(self, alone_broken):
+        self._alone_broken = alone_broken
+
+    def measure(self, choices, window, repeat=1):
+        return [
+            SimpleNamespace(
+                choice=choice,
+                ratio=0.5 if "x" in choice else 1.0,
+                broken=("it",) if self._alone_broken and list(choice) == ["x"] else (),
+            )
+            for choice in choices
+            if choice
+        ]
+
+
+@pytest.mark.parametrize(("alone_broken", "kept"), [(False, ["x"]), (True, ["x", "y"])])
+def test_changes_that_contribute_nothing_are_left_out_if_constraints_allow_it(alone_broken, kept):
+    space = Space.of([Setting(key=key, values=("0", "1"), current="0") for key in "xy"])
+    measuring = _OneMatters(alone_broken)
+    chosen = SimpleNamespace(choice={"x": "1", "y": "1"}, ratio=0.5, broken=())
+    parts = SimpleNamespace(validation="validation")
+    assert list(_simplified(space, chosen, parts, measuring, 2).choice) == kept
+    assert _simplified(space, None, parts, measuring, 2) is None
 
 
 def test_a_change_of_slurm_conf_is_lines_to_type():
