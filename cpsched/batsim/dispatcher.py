@@ -85,9 +85,7 @@ class Batsim(Dispatcher):
     name = "batsim"
     family = "schedulers of others"
     good_for = "schedulers written for Batsim (pybatsim, batsched)"
-    goes_wrong_when = (
-        "jobs ask for memory, GPUs or certain nodes, which the protocol cannot express"
-    )
+    goes_wrong_when = "jobs ask for memory or certain nodes, or for GPUs without hosts=nodes"
     acts_when_idle = True
     selects_sets = False
 
