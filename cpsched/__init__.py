@@ -64,6 +64,8 @@ if TYPE_CHECKING:
     from cpsched.systems import parse as parse_system
     from cpsched.systems import save as save_system
     from cpsched.systems.mapping import Fitted, fit
+    from cpsched.tuning.api import tune
+    from cpsched.tuning.tune import Tuned
     from cpsched.util.spec import build
     from cpsched.util.types import Status
     from cpsched.verification import verify
@@ -109,6 +111,7 @@ _HOMES = {
     "Status": "cpsched.util.types:Status",
     "System": "cpsched.model.system:System",
     "TraceError": "cpsched.errors:TraceError",
+    "Tuned": "cpsched.tuning.tune:Tuned",
     "UnknownNameError": "cpsched.errors:UnknownNameError",
     "VerificationError": "cpsched.errors:VerificationError",
     "View": "cpsched.model.view:View",
@@ -133,6 +136,7 @@ _HOMES = {
     "starts_of": "cpsched.study.prediction.replay:starts_of",
     "summarize": "cpsched.metrics.summary:summarize",
     "train": "cpsched.study.prediction.training:train",
+    "tune": "cpsched.tuning.api:tune",
     "verify": "cpsched.verification:verify",
     "what_if": "cpsched.report:what_if",
     "write_log": "cpsched.logs:write",
@@ -178,6 +182,7 @@ __all__ = [
     "Status",
     "System",
     "TraceError",
+    "Tuned",
     "UnknownNameError",
     "VerificationError",
     "View",
@@ -202,6 +207,7 @@ __all__ = [
     "starts_of",
     "summarize",
     "train",
+    "tune",
     "verify",
     "what_if",
     "write_log",

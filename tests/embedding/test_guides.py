@@ -18,8 +18,12 @@ pytestmark = pytest.mark.slow
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "guides"
 
 
+def _text(guide):
+    return (DOCS / guide).read_text()
+
+
 def _blocks(guide, language):
-    return re.findall(rf"```{language}\n(.*?)```", (DOCS / guide).read_text(), re.DOTALL)
+    return re.findall(rf"```{language}\n(.*?)```", _text(guide), re.DOTALL)
 
 
 def _run(folder, *command):
@@ -148,9 +152,9 @@ def test_embedding_as_the_guide_does_it(tmp_path, typed):
 
 
 @needs_accasim
-@pytest.mark.parametrize("number", range(len(_blocks("other-simulators.md", "python"))))
+@pytest.mark.parametrize("number", [0, *range(2, len(_blocks("other-simulators.md", "python")))])
 def test_what_accasims_users_are_told_to_type(number, tmp_path):
-    """Each block a script of its own, beside a log and a machine."""
+    """Each block a script of its own, with a log and a system; the second is not, see below."""
     lines = [
         f"{job} {job * 7} -1 {5 * job % 60} 3 -1 -1 3 60 -1 1 {job % 3} -1 -1 -1 -1 -1 -1\n"
         for job in range(1, 30)
@@ -159,6 +163,19 @@ def test_what_accasims_users_are_told_to_type(number, tmp_path):
     (tmp_path / "system.json").write_text('{"groups": {"g": {"core": 2}}, "resources": {"g": 4}}')
     (tmp_path / "script.py").write_text(_blocks("other-simulators.md", "python")[number])
     _run(tmp_path, "script.py")
+
+
+@needs_accasim
+def test_a_schedule_of_accasim_is_compared_with_a_run(tmp_path):
+    """The first block, the import, and the second block, which goes on with the same log."""
+    first, second, *_ = _blocks("other-simulators.md", "python")
+    (command, *_) = re.findall(r"\$ cpsched (accasim import .*)", _text("other-simulators.md"))
+    (tmp_path / "first.py").write_text(first)
+    _run(tmp_path, "first.py")
+    _run(tmp_path, "-m", "cpsched", *command.split())
+    begin = [line for line in first.splitlines() if line.startswith(("from cpsched", "log = "))]
+    (tmp_path / "second.py").write_text("\n".join([*begin, second]))
+    assert "easy" in _run(tmp_path, "second.py")
 
 
 def test_every_public_name_is_documented():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from cpsched import logs
+from cpsched import tune as tune_log
 from cpsched.errors import ConfigError
 from cpsched.model.workload import Workload
 from cpsched.slurm.dispatch import policy_file
@@ -176,6 +177,21 @@ def test_the_command_writes_a_page_and_prints_the_answer(four_cores, cpsched):
     assert content["schema"] == "cpsched.tune/1"
     assert content["test"].keys() <= {"proposed", "best of 20 random"}
     assert json.loads((four_cores / "out" / "tune.json").read_text())["choice"] == content["choice"]
+
+
+@pytest.mark.slow
+def test_python_and_the_command_give_the_same(four_cores, cpsched):
+    log = log_of(four_cores)
+    factors = {"wait_factor": 3.0, "longest_factor": 3.0}
+    result = tune_log(log, system="four.toml", out="out", trials=4, repeat=2, **factors)
+    options = ("--trials", "4", "--repeat", "2", "--wait-factor", "3", "--longest-factor", "3")
+    code, out, _ = cpsched(
+        "tune", str(log), "--system", "four.toml", "--out", "out", "--json", *options
+    )
+    assert code == 0
+    content = json.loads(out)
+    del content["schema"]
+    assert content == json.loads(json.dumps(result.as_data()))
 
 
 def test_settings_are_listed_without_a_search(four_cores, cpsched):
