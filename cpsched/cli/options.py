@@ -76,7 +76,8 @@ SkipBadLines = Annotated[
 _REJECTS = "Write the invalid lines to this CSV file."
 Rejects = Annotated[Path | None, option(LOG, "--rejects", help=_REJECTS, metavar="FILE")]
 First = Annotated[
-    int | None, option(LOG, "--first", help="Read only the first N jobs.", min=1, metavar="N")
+    int | None,
+    option(LOG, "--first", help="Read only N jobs, the first after --from.", min=1, metavar="N"),
 ]
 _SINCE = "First submit time: seconds of the log or a UTC date."
 From = Annotated[str | None, option(LOG, "--from", help=_SINCE, metavar="TIME")]

@@ -113,7 +113,8 @@ def _compared(table: ResultsTable, runs: list[RunKey], repetitions: int) -> str:
     if rows:
         source = [counted(repetitions, "repetition")] if repetitions > 1 else []
         source += ["the days of the log"] if any(row.days for row in rows) else []
-        return f"{text}, with 95 % intervals over {' and '.join(source)}."
+        alone = "" if len(source) > 1 or repetitions == 1 else " of these jobs alone"
+        return f"{text}, with 95 % intervals over {' and '.join(source)}{alone}."
     if any(row.verdict == ONE_RUN for row in table.rows if row.run in runs):
         return f"{text}. One run each cannot tell a difference from chance."
     return f"{text}."

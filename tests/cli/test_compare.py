@@ -111,7 +111,7 @@ def test_a_log_needs_no_study(files, cpsched):
     code, out, err = cpsched(*QUICK, *options, "--overrun", "extend", "--first", "20")
     assert (code, err) == (0, "")
     assert out.startswith("4 runs: 4 simulated")
-    assert "Ratios to greedy, with 95 % intervals over 2 repetitions." in out
+    assert "Ratios to greedy, with 95 % intervals over 2 repetitions of these jobs alone." in out
     assert "1.00 to 1.00" in out or " to 0." in out or " to 1." in out
     names = sorted(path.name.rpartition("-")[0] for path in (files / "out" / "runs").iterdir())
     assert names == [f"log-four-{d}-actual-s{s}" for d in ("easy", "greedy") for s in (1, 2)]

@@ -217,3 +217,30 @@ def test_the_schedule_of_a_run_is_written_as_a_log(tmp_path, cpsched):
     assert written.recorded_start.tolist() == [0, 30]
     assert written.runtime.tolist() == [30, 20]
     assert written.status.tolist() == [Status.CANCELLED, Status.TIMEOUT]
+
+
+def test_memory_of_tasks_with_several_cores_is_written_by_core(tmp_path):
+    """Two tasks of 8 cores and 1 GB each: 2 GB in all, also when read back as 16 cores."""
+    workload = one_job(resources=("core", "mem"), request=[[8, 1_000_000]] * 2, units=[2, 2])
+    logs.write(workload, tmp_path / "one.sacct")
+    back = logs.read(tmp_path / "one.sacct")
+    memory = back.request[:, back.resources.index("mem")]
+    assert (back.units * memory).tolist() == [2_000_000] * 2
+    assert back.units.tolist() == [16, 16]
+
+
+def test_gpus_of_tasks_are_written_with_the_nodes_of_a_run(tmp_path, cpsched):
+    source, system = tmp_path / "small.csv", tmp_path / "two.toml"
+    amounts = {"resources": ("core", "gpu"), "request": [[1, 1], [1, 0]], "units": [4, 4]}
+    logs.write(one_job(**amounts, requested_time=[50, 50]), source)
+    system.write_text(
+        'resources = ["core", "gpu"]\n[[nodes]]\ngroup = "n"\ncount = 2\ncore = 4\ngpu = 2\n'
+    )
+    options = ("-d", "fifo", "--export", "slurm", "--out", str(tmp_path / "run"))
+    code, _, err = cpsched("simulate", str(source), "--system", str(system), *options)
+    assert code == 0, err
+    (path,) = (tmp_path / "run").rglob("*.sacct")
+    back = logs.read(path)
+    gpus = back.units * back.request[:, 1] + back.nodes_min * back.per_node[:, 1]
+    assert gpus.tolist() == [4, 0]
+    assert back.nodes_min.tolist() == [2, 1]

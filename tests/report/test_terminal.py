@@ -32,7 +32,10 @@ def test_it_fits_the_terminal(width):
     assert max(map(len, text.splitlines())) <= width
     assert "longest wait" in " ".join(text.split())
     assert text.count(" to ") >= 4
-    assert "Ratios to easy, with 95 % intervals over 3 repetitions." in " ".join(text.split())
+    assert (
+        "Ratios to easy, with 95 % intervals over 3 repetitions of these jobs alone."
+        in " ".join(text.split())
+    )
 
 
 def test_colours_mark_what_is_significant():

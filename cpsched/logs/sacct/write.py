@@ -91,21 +91,37 @@ def as_recorded(schedule: Schedule) -> Workload:
     Return the workload as if the simulated schedule had been recorded.
 
     Jobs that were rejected or have not ended are left out; those that were killed, or can never
-    start, count as cancelled.
+    start, count as cancelled. A job with GPUs or the like in each task has the number of nodes that
+    it ran on, as Slurm records it: without it the text has no place for them.
     """
     outcome, jobs = schedule.outcome, schedule.workload
     rows = np.flatnonzero(~np.isin(outcome, [JobOutcome.REJECTED, JobOutcome.NOT_ENDED]))
     outcome, start, end = outcome[rows], schedule.start[rows], schedule.end[rows]
     cancelled = np.isin(outcome, [JobOutcome.CANCELLED, JobOutcome.NEVER_STARTED])
     gone = cancelled | (outcome == JobOutcome.KILLED)
+    nodes = _nodes_used(schedule)[rows]
     jobs = jobs.take(rows)
+    others = [at for at, kind in enumerate(jobs.resources) if kind not in ("core", "mem")]
+    unbounded = (jobs.nodes_min == 1) & (jobs.nodes_max == UNBOUNDED)
+    counted = unbounded & (jobs.request[:, others] > 0).any(axis=1) & (nodes > 0)
     status = np.where(outcome == JobOutcome.TIMEOUT, Status.TIMEOUT, jobs.status)
     return jobs.with_columns(
+        nodes_min=np.where(counted, nodes, jobs.nodes_min),
+        nodes_max=np.where(counted, nodes, jobs.nodes_max),
         recorded_start=start,
         runtime=np.where(cancelled, jobs.requested_time, end - start),
         status=np.where(gone, Status.CANCELLED, status),
         cancel=np.where(cancelled, end, MISSING),
     )
+
+
+def _nodes_used(schedule: Schedule) -> IntArray:
+    """Return the number of nodes of each job's last start, 0 of jobs that never started."""
+    nodes = np.zeros(len(schedule.workload), dtype=np.int64)
+    segments = schedule.segments
+    own = segments.start == schedule.start[segments.job]
+    np.add.at(nodes, segments.job[own], segments.count[own])
+    return nodes
 
 
 class _Text:
@@ -224,7 +240,8 @@ class _Text:
         node = dict(zip(jobs.resources, jobs.per_node[row].tolist(), strict=True))
         units, min_nodes = int(jobs.units[row]), int(jobs.nodes_min[row])
         bound = min_nodes > 1 or jobs.nodes_max[row] != UNBOUNDED
-        cores = units * unit.pop("core", 0) + min_nodes * node.pop("core", 0)
+        task_cores = unit.pop("core", 0)
+        cores = units * task_cores + min_nodes * node.pop("core", 0)
         of_unit, of_node = unit.pop("mem", 0), node.pop("mem", 0)
         total = units * of_unit + min_nodes * of_node
         items = {"billing": max(cores, min_nodes), "cpu": max(cores, min_nodes)}
@@ -237,7 +254,8 @@ class _Text:
             tres.append(f"mem={total}K")
         if bound:
             tres.append(f"node={min_nodes}")
-        memory = f"{of_unit}Kc" if of_unit and not of_node else f"{-(-total // min_nodes)}Kn"
+        of_core = -(-of_unit // max(task_cores, 1))
+        memory = f"{of_core}Kc" if of_unit and not of_node else f"{-(-total // min_nodes)}Kn"
         return ",".join(tres), memory if total else "", str(min_nodes) if bound else ""
 
     def _commands(self, partition: Sequence[str]) -> list[str]:
