@@ -164,6 +164,8 @@ def save(figure: Figure, form: str) -> bytes:
     with warnings.catch_warnings():
         # Of letters the font does not have; a box is drawn for them.
         warnings.filterwarnings("ignore", message="Glyph .* missing")
+        # Of a span of dates for which no number of ticks is exact.
+        warnings.filterwarnings("ignore", message="AutoDateLocator was unable to pick")
         figure.savefig(out, format=form, metadata=_METADATA[form])
     return out.getvalue()
 
