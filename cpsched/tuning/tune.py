@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from cpsched.tuning.search import Trial
     from cpsched.tuning.settings import Space
 
-#: Settings that are simulated on the validation part, the best of the search.
+#: Settings that are simulated on the validation part: so many of the search and of the random ones.
 _FINALISTS = 5
 #: A change that lowers the mean wait by a smaller share is left out.
 _LEAST = 0.01
@@ -77,7 +77,7 @@ class Tuned:
     trials
         All settings that were tried.
     finalists
-        The best settings of the search on the validation part, the best first.
+        The best settings of the search and of the random ones, on the validation part.
     searched, validated
         The proposed settings on the search part and on the validation part; None without any.
     results
@@ -266,8 +266,11 @@ def tune(
     random = searched("random settings", "random", RANDOM, parts.search[-1:])
     proposals = searched("search", sampler, trials, parts.search)
     show("validation", 0, 1)
-    finalists, chosen = _chosen([*random, *proposals], measuring, parts, repeat)
-    _, best_random = _chosen(random, measuring, parts, repeat)
+    of_random, of_search = _finalists(random), _finalists([*random, *proposals])
+    every = {digest_of(choice): choice for choice in (*of_search, *of_random)}
+    finalists = measuring.measure(list(every.values()), parts.validation, repeat)
+    chosen = _best(finalists, list(every.values()))
+    best_random = _best(finalists, of_random)
     show("contributions", 0, 1)
     chosen = _simplified(space, chosen, parts, measuring, repeat)
     choice: Choice = {} if chosen is None else chosen.choice
@@ -289,21 +292,19 @@ def tune(
     )
 
 
-def _chosen(
-    trials: Sequence[Trial], measuring: Measuring, parts: Parts, repeat: int
-) -> tuple[list[Measured], Measured | None]:
-    """
-    Return the best settings of a search on the validation part, and the one that is proposed.
-
-    It is the lowest that breaks no constraint on both parts; None if none is below the site's.
-    """
-    complete = [item for item in map(_kept, trials) if item is not None]
+def _finalists(trials: Sequence[Trial]) -> list[Choice]:
+    """Return the settings of a search with the lowest mean waits that keep all constraints."""
+    complete = [item for item in map(_kept, trials) if item is not None and item.ratio < 1]
     best = sorted(complete, key=lambda item: (item.ratio, digest_of(item.choice)))
-    unique = list({digest_of(item.choice): item.choice for item in best if item.ratio < 1}.values())
-    validated = measuring.measure(unique[:_FINALISTS], parts.validation, repeat)
-    validated.sort(key=lambda item: (bool(item.broken), item.ratio, digest_of(item.choice)))
-    kept = [item for item in validated if not item.broken and item.ratio < 1]
-    return validated, kept[0] if kept else None
+    return list({digest_of(item.choice): item.choice for item in best}.values())[:_FINALISTS]
+
+
+def _best(validated: Sequence[Measured], choices: Sequence[Choice]) -> Measured | None:
+    """Return the lowest of some choices that keeps all constraints; None if none is below 1."""
+    digests = set(map(digest_of, choices))
+    kept = [item for item in validated if digest_of(item.choice) in digests and not item.broken]
+    lowest = min(kept, key=lambda item: (item.ratio, digest_of(item.choice)), default=None)
+    return lowest if lowest is not None and lowest.ratio < 1 else None
 
 
 def _simplified(

@@ -15,7 +15,7 @@ from cpsched.study.log_study import study_of_log
 from cpsched.tuning.measure import Limits
 from cpsched.tuning.proposal import sacctmgr_commands, slurm_diff
 from cpsched.tuning.settings import Setting, Space
-from cpsched.tuning.tune import PROPOSED, Site, _simplified, tune
+from cpsched.tuning.tune import PROPOSED, Site, _best, _simplified, tune
 
 pytest.importorskip("optuna")
 
@@ -129,6 +129,19 @@ def test_changes_that_contribute_nothing_are_left_out_if_constraints_allow_it(al
     parts = SimpleNamespace(validation="validation")
     assert list(_simplified(space, chosen, parts, measuring, 2).choice) == kept
     assert _simplified(space, None, parts, measuring, 2) is None
+
+
+def test_the_lowest_setting_that_keeps_all_constraints_is_chosen():
+    low, other, high = ({"x": value} for value in "123")
+    validated = [
+        SimpleNamespace(choice=low, ratio=0.5, broken=("it",)),
+        SimpleNamespace(choice=other, ratio=0.8, broken=()),
+        SimpleNamespace(choice=high, ratio=0.9, broken=()),
+    ]
+    assert _best(validated, [low, other, high]).choice == other
+    assert _best(validated, [low, high]).choice == high
+    assert _best(validated, [low]) is None
+    assert _best([SimpleNamespace(choice=low, ratio=1.1, broken=())], [low]) is None
 
 
 def test_a_change_of_slurm_conf_is_lines_to_type():
