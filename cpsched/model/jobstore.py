@@ -99,9 +99,9 @@ class JobStore:
     Parameters
     ----------
     resources
-        Names of the R resource kinds.
+        Names of the R resource types.
     capacity
-        Rows to make room for at first; the store doubles when it is full.
+        Number of rows at first. The store doubles when it is full.
     cluster
         Works on the store's tables, and is told where they are.
 
@@ -115,10 +115,9 @@ class JobStore:
     labels
         The strings seen so far for each label (:data:`LABELS`), by code.
     quantiles, ends_within
-        What predictions may carry besides (:class:`cpsched.model.prediction.Prediction`): one row
-        for
-        each of :attr:`columns`, -1 or NaN where nothing is known; None until a predictor gives
-        some. They cannot be made writable either.
+        Further parts of predictions (:class:`cpsched.model.prediction.Prediction`), one row for each
+        of :attr:`columns`; -1 or NaN where nothing is known. None until a predictor gives some.
+        They cannot be made writable either.
     """
 
     def __init__(
