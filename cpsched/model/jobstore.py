@@ -115,9 +115,9 @@ class JobStore:
     labels
         The strings seen so far for each label (:data:`LABELS`), by code.
     quantiles, ends_within
-        Further parts of predictions (:class:`cpsched.model.prediction.Prediction`), one row for each
-        of :attr:`columns`; -1 or NaN where nothing is known. None until a predictor gives some.
-        They cannot be made writable either.
+        Further parts of predictions (:class:`cpsched.model.prediction.Prediction`), one row for
+        each of :attr:`columns`; -1 or NaN where nothing is known. None until a predictor gives
+        some. They cannot be made writable either.
     """
 
     def __init__(
