@@ -359,7 +359,14 @@ class Shown(Group):
 
     def folder(self, named: str | Path, command: str) -> Path:
         """Return ``--out``, or a folder here that is named after the log or study and command."""
-        return self.out or Path(f"{Path(named).name.partition('.')[0]}-{command}")
+        return self.out or default_folder(named, command)
+
+
+def default_folder(named: str | Path, command: str) -> Path:
+    """Return a folder here for the results of a command: ``KTH-SP2-1996-2.1-cln-compare``."""
+    from cpsched.study.study import log_name
+
+    return Path(f"{log_name(Path(named)).removesuffix('.toml')}-{command}")
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:

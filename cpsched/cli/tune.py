@@ -16,6 +16,7 @@ from cpsched.cli.options import (
     SiteRuns,
     Workers,
     WorkloadFile,
+    default_folder,
     grouped,
     option,
 )
@@ -95,7 +96,7 @@ def command(
     if list_settings:
         _list(whole, wanted)
         return
-    folder = out or Path(f"{Path(log).name.partition('.')[0]}-tune")
+    folder = out or default_folder(log, "tune")
     limits = Limits(
         wait=_factor("--wait-factor", wait_factor),
         longest=_factor("--longest-factor", longest_factor),

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from cpsched.cli.options import default_folder
+
 STUDY = """\
 systems = ["four.toml"]
 dispatchers = ["fifo", "easy"]
@@ -132,6 +134,18 @@ def test_without_a_folder_results_are_named_after_the_study(files, cpsched):
     assert code == 0
     assert (Path("study-compare") / "tables").is_dir()
     assert "Tables: study-compare/tables" in out
+
+
+@pytest.mark.parametrize(
+    ("named", "folder"),
+    [
+        ("demo", "demo-compare"),
+        ("a/study.toml", "study-compare"),
+        ("a/KTH-SP2-1996-2.1-cln.swf.gz", "KTH-SP2-1996-2.1-cln-compare"),
+    ],
+)
+def test_a_default_folder_keeps_the_name_of_the_log(named, folder):
+    assert default_folder(named, "compare") == Path(folder)
 
 
 def test_failed_runs_are_said_and_the_exit_code_tells(files, cpsched):
