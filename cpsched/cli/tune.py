@@ -91,10 +91,9 @@ def command(
     from cpsched.tuning.tune import Site, tune
 
     site = Site(study_of_log(log, runs, once=("systems", "dispatchers", "predictors")))
-    whole = site.space if space is None else site.space.from_file(space)
-    wanted = whole if space is not None and not allow else whole.selected(allow or (), forbid or ())
+    wanted = site.searched(allow or (), forbid or (), space)
     if list_settings:
-        _list(whole, wanted)
+        _list(site.space, wanted)
         return
     folder = out or default_folder(log, "tune")
     limits = Limits(

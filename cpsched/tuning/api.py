@@ -86,12 +86,9 @@ def tune(
         "predictors": [predictor],
     }
     site = Site(study_of_log(Path(log), given, str))
-    settings = site.space if space is None else site.space.from_file(Path(space))
-    if space is None or allow or forbid:
-        settings = settings.selected(allow, forbid)
     return tune_site(
         site,
-        settings,
+        site.searched(allow, forbid, None if space is None else Path(space)),
         Path(out),
         trials=trials,
         sampler=sampler,

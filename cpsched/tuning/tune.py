@@ -184,6 +184,20 @@ class Site:
                 key="--dispatcher",
             )
 
+    def searched(self, allow: Sequence[str], forbid: Sequence[str], file: Path | None) -> Space:
+        """
+        Return the settings to search: those of a file, or all that patterns select.
+
+        Raises
+        ------
+        ConfigError
+            As :meth:`Space.from_file` and :meth:`Space.selected`.
+        """
+        if file is None:
+            return self.space.selected(allow, forbid)
+        # A file names its settings, so all of them are allowed.
+        return self.space.from_file(file).selected(allow or ("*",), forbid)
+
     def scenario_of(self, label: str, choice: Choice) -> Scenario:
         """Return the scenario of changed settings."""
         if self.policy is None:

@@ -166,6 +166,15 @@ def test_changes_of_qos_are_commands():
     assert sacctmgr_commands(choice) == ["sacctmgr -i modify qos gpu set MaxJobsPU=-1 Priority=10"]
 
 
+def test_a_file_allows_its_settings_and_forbid_leaves_some_out(four_cores):
+    site = Site(study_of_log(log_of(four_cores, days=1), {"systems": ["four.toml"]}, str))
+    path = four_cores / "space.toml"
+    path.write_text('[settings]\norder = ["sjf"]\nbackfill = ["sjf"]\n')
+    assert list(site.searched((), (), path).settings) == ["order", "backfill"]
+    assert list(site.searched((), ("back*",), path).settings) == ["order"]
+    assert list(site.searched(("allocator",), (), None).settings) == ["allocator"]
+
+
 def test_other_dispatchers_have_no_settings(four_cores):
     log = log_of(four_cores, days=1)
     with pytest.raises(ConfigError, match="fifo has no settings to search"):
