@@ -88,15 +88,12 @@ class Measured:
         Mean and longest wait against the site's settings, of the jobs that ran under both.
     broken
         The broken constraints, that with the largest excess first.
-    cpu_s
-        CPU time of its event loops, seconds.
     """
 
     choice: Choice
     wait: Result
     longest: Result
     broken: tuple[Broken, ...]
-    cpu_s: float
 
     @property
     def ratio(self) -> float:
@@ -210,8 +207,7 @@ def measured(table: ResultsTable, run: RunKey, choice: Choice, limits: Limits) -
     wait, longest = (_row(table, run, name) for name in (WAIT, LONGEST))
     broken = list(_broken(table, run, limits))
     broken.sort(key=lambda item: -abs(item.ratio / item.limit - 1))
-    cpu_s = sum(of.timing.get("loop_cpu_s", 0.0) for of in table.repetitions[run])
-    return Measured(choice=choice, wait=wait, longest=longest, broken=tuple(broken), cpu_s=cpu_s)
+    return Measured(choice=choice, wait=wait, longest=longest, broken=tuple(broken))
 
 
 def _row(table: ResultsTable, run: RunKey, name: str, group: Group = ALL) -> Result:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from cpsched.slurm.dispatch.policy import SlurmPolicy
     from cpsched.tuning.measure import Measured
+    from cpsched.tuning.parts import Window
+    from cpsched.tuning.settings import Choice
     from cpsched.tuning.tune import Tuned
 
 #: Most constraints and settings of a front that are named.
@@ -40,9 +42,8 @@ def search_lines(tuned: Tuned) -> Iterator[str]:
     )
 
 
-def _jobs(window: object) -> str:
-    start, end, jobs = (getattr(window, name) for name in ("start", "end", "jobs"))
-    return f"{jobs:,} jobs of {(end - start) / _DAY:.1f} days"
+def _jobs(window: Window) -> str:
+    return f"{window.jobs:,} jobs of {(window.end - window.start) / _DAY:.1f} days"
 
 
 def answer_lines(tuned: Tuned) -> Iterator[str]:
@@ -54,9 +55,8 @@ def answer_lines(tuned: Tuned) -> Iterator[str]:
             " current settings."
         )
     else:
-        better = proposed.wait.verdict.startswith("lower")
         yield f"On later jobs, {PROPOSED}: {_effects(proposed)}."
-        if not better:
+        if not tuned.is_better:
             yield "No setting is significantly better on later jobs. Keep the current settings."
         yield from _constraints(proposed)
         ratios = (tuned.searched.ratio, tuned.validated.ratio, proposed.ratio)
@@ -120,15 +120,15 @@ def front_text(tuned: Tuned, width: int) -> str:
     return table_text(["settings", "mean wait", "longest wait"], rows, width=width, names=1)
 
 
-def _settings(choice: object) -> str:
-    pairs = [f"{key}={value}" for key, value in dict(choice).items()]  # type: ignore[call-overload]
+def _settings(choice: Choice) -> str:
+    pairs = [f"{key}={value}" for key, value in choice.items()]
     more = f" and {len(pairs) - 3} more" if len(pairs) > 3 else ""
     return ", ".join(pairs[:3]) + more
 
 
 def proposal_text(tuned: Tuned, policy: SlurmPolicy | None) -> str:
-    """Return the change of slurm.conf and the commands of sacctmgr; empty if nothing changes."""
-    if policy is None or not tuned.choice:
+    """Return the change of slurm.conf and the commands of sacctmgr; empty if nothing is better."""
+    if policy is None or not tuned.is_better:
         return ""
     parts = []
     if diff := slurm_diff(policy, tuned.choice):

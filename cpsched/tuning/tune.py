@@ -12,6 +12,7 @@ from cpsched.study.inputs import prepare
 from cpsched.study.policies import follows_policy
 from cpsched.study.run_spec import run_specs
 from cpsched.study.scenarios import Scenario, scenario
+from cpsched.study.verdicts import LOWER
 from cpsched.tuning.easy_settings import easy_of, easy_space
 from cpsched.tuning.measure import Limits, Measuring, measured
 from cpsched.tuning.parts import parts_of
@@ -97,6 +98,12 @@ class Tuned:
     results: dict[str, Measured]
     table: ResultsTable | None
     contributions: tuple[Contribution, ...]
+
+    @property
+    def is_better(self) -> bool:
+        """Whether the mean wait of later jobs is significantly lower with the proposed settings."""
+        proposed = self.results.get(PROPOSED)
+        return proposed is not None and proposed.wait.verdict.startswith(LOWER)
 
     @property
     def front(self) -> list[Measured]:

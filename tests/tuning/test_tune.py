@@ -15,7 +15,8 @@ from cpsched.study.log_study import study_of_log
 from cpsched.tuning.measure import Limits
 from cpsched.tuning.proposal import sacctmgr_commands, slurm_diff
 from cpsched.tuning.settings import Setting, Space
-from cpsched.tuning.tune import PROPOSED, Site, _best, _simplified, tune
+from cpsched.tuning.text import proposal_text
+from cpsched.tuning.tune import PROPOSED, Site, Tuned, _best, _simplified, tune
 
 pytest.importorskip("optuna")
 
@@ -159,6 +160,17 @@ def test_a_change_of_slurm_conf_is_lines_to_type():
         "+PartitionName=short PriorityJobFactor=10    # in the line of this partition",
     ]
     assert slurm_diff(policy, {}) == ""
+
+
+@pytest.mark.parametrize(("verdict", "typed"), [("lower", True), ("unclear", False)])
+def test_settings_that_are_not_better_are_not_proposed(verdict, typed):
+    wait = SimpleNamespace(verdict=verdict)
+    result = Tuned(
+        parts=None, choice={"bf_window": "2880"}, trials=(), finalists=(), searched=None,
+        validated=None, results={PROPOSED: SimpleNamespace(wait=wait)}, table=None, contributions=(),
+    )  # fmt: skip
+    assert ("bf_window=2880" in proposal_text(result, policy_file.parse(POLICY))) == typed
+    assert proposal_text(result, None) == ""
 
 
 def test_changes_of_qos_are_commands():
