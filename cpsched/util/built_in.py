@@ -82,10 +82,12 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
     "changes": {
         "add-nodes": "cpsched.study.log_changes.machine:AddNodes",
         "cap-request": "cpsched.study.log_changes.jobs:CapRequest",
+        "default-time": "cpsched.study.log_changes.machine:DefaultTime",
         "drop": "cpsched.study.log_changes.jobs:Drop",
         "keep": "cpsched.study.log_changes.jobs:Keep",
         "max-time": "cpsched.study.log_changes.machine:MaxTime",
         "outage": "cpsched.study.log_changes.machine:Outage",
+        "priority-tier": "cpsched.study.log_changes.machine:PriorityTier",
         "remove-nodes": "cpsched.study.log_changes.machine:RemoveNodes",
         "scale-load": "cpsched.study.log_changes.jobs:ScaleLoad",
     },

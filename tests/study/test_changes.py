@@ -4,10 +4,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiny import jobs, machine, run, starts
 
 from cpsched import systems
 from cpsched.errors import ConfigError
+from cpsched.model.schedule import JobOutcome
+from cpsched.model.system import Queue
 from cpsched.model.workload import Workload
+from cpsched.slurm.dispatch import policy_file
+from cpsched.slurm.dispatch.dispatcher import Slurm
 from cpsched.study.changes import changed_system, changed_workload
 from cpsched.util.types import MISSING
 
@@ -108,6 +113,51 @@ def test_a_limit_on_time_shortens_what_jobs_ask_for():
     assert changed_workload(unnamed, system, changes).requested_time.tolist() == [3600]
 
 
+#: Slurm: first come, first served in a tier, and backfill at every second.
+BASIC = {"PriorityType": "priority/basic", "bf_interval": "1", "bf_resolution": "1"}
+
+
+def slurm():
+    return Slurm(policy_file.parse(""), **BASIC)
+
+
+def test_jobs_of_a_queue_go_first_after_a_change_of_its_tier():
+    """One node: A runs until 10, and of B and C the one of the higher tier follows."""
+    before = machine((1,), queues=[Queue(name="low"), Queue(name="high")])
+    workload = jobs((0, 1, 10), (1, 1, 5), (2, 1, 5), queue=["low", "low", "high"])
+    after = changed_system(before, ["priority-tier:queue=high,tier=1"])
+    assert after.queues["high"].priority_tier == 1
+    assert starts(workload, before, slurm()) == [0, 10, 15]
+    assert starts(workload, after, slurm()) == [0, 15, 10]
+    level = changed_system(after, ["priority-tier:queue=high,tier=0"])
+    assert starts(workload, level, slurm()) == [0, 10, 15]
+
+
+def test_a_default_time_is_what_jobs_without_one_ask_for():
+    """Two cores: A has one until 100, B waits for both, and C asks for no time."""
+    before = machine((2,), queues=[Queue(name="q", default=True, max_time=500, default_time=500)])
+    workload = jobs((0, 1, 100), (1, 2, 10), (2, 1, 60), requested_time=[100, 10, MISSING])
+    after = changed_system(before, ["default-time:queue=q,time=90"])
+    assert starts(workload, before, slurm()) == [0, 100, 110]
+    assert starts(workload, after, slurm()) == [0, 100, 2]
+    # It runs for 60 s, and is killed if it may run for 50.
+    short = run(workload, changed_system(before, ["default-time:queue=q,time=50"]), slurm())
+    assert short.schedule.outcome.tolist() == [JobOutcome.COMPLETED] * 2 + [JobOutcome.TIMEOUT]
+    # All jobs ask for a time: nothing changes.
+    asking = workload.with_columns(requested_time=np.array([100, 10, 500]))
+    assert starts(asking, after, slurm()) == starts(asking, before, slurm())
+
+
+def test_a_queue_without_a_default_time_gets_one_and_a_lower_limit_lowers_it():
+    system = changed_system(site(), ["default-time:queue=short,time=2:00:00"])
+    assert system.queues["short"].default_time == 7200
+    lower = changed_system(system, ["max-time:queue=short,time=1:00:00"])
+    assert lower.queues["short"].default_time == 3600
+    # A queue without a limit takes any.
+    endless = changed_system(site(), ["default-time:queue=gpu,time=9-0"])
+    assert endless.queues["gpu"].default_time == 9 * 86400
+
+
 def test_requests_are_capped_by_a_time_or_by_what_jobs_run():
     workload = log(3, requested_time=[100, 7200, MISSING], runtime=[90, 601, 5])
     for change, asked in (
@@ -177,6 +227,16 @@ def test_load_is_scaled_by_submits_closer_together():
         ("remove-nodes", "needs either nodes"),
         ("max-time:queue=shrt,time=1:00:00", "unknown queue 'shrt'.*mean 'short'"),
         ("max-time:queue=short,time=soon", "time: 'soon' is not a length of time"),
+        ("default-time:queue=shrt,time=1:00:00", "unknown queue 'shrt'.*mean 'short'"),
+        ("default-time:queue=short,time=soon", "time: 'soon' is not a length of time"),
+        ("default-time:queue=short,time=0", "time is 0, must be 1 or more"),
+        (
+            "default-time:queue=short,time=5:00:00",
+            "18000 s is more than max_time of queue 'short' allows \\(14400 s\\)",
+        ),
+        ("priority-tier:queue=shrt,tier=1", "unknown queue 'shrt'.*mean 'short'"),
+        ("priority-tier:queue=short,tier=-1", "tier is -1, must be 0 or more"),
+        ("priority-tier:queue=short,tier=high", "tier: .*whole number"),
         ("drop:user=an", "no job of the log has the user 'an'.*mean 'ann'"),
         ("drop", "names no jobs"),
         ("drop:gpu=maybe", "is not yes or no"),

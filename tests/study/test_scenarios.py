@@ -90,6 +90,8 @@ def test_words_become_scenarios():
     ("words", "spec"),
     [
         ("max-time short=2:00:00", "max-time:queue=short,time=2:00:00"),
+        ("default-time short=2:00:00", "default-time:queue=short,time=2:00:00"),
+        ("priority-tier short=2", "priority-tier:queue=short,tier=2"),
         ("scale-load 1.2", "scale-load:factor=1.2"),
         ("scale-load 1.2,how=times", "scale-load:factor=1.2,how=times"),
         ("cap-request 12:00:00", "cap-request:time=12:00:00"),
@@ -127,6 +129,8 @@ def test_a_name_and_a_colon_may_be_in_front(text, label):
         ("scale-load much", "'much' is not a number"),
         ("cap-request soon", "not a length of time"),
         ("max-time short", "max-time"),
+        ("default-time short", "default-time"),
+        ("priority-tier short=high", "tier: .*whole number"),
         ("add-nodes group=gpu", "count"),
         ("outage nodes=n1,start=noon,end=5", "'noon', must be seconds or a date"),
         ("empty: ;", "changes nothing"),
@@ -223,12 +227,14 @@ def test_shorter_waits_are_not_a_gift_of_jobs_that_end_early_or_never_run(folder
     assert "killed" not in fewer
 
 
-def test_what_changes_nothing_is_said_to(folder):
-    wanted = what_if(study(folder).narrowed(first=50), [scenario("cap-request 9-0")], folder)
+@pytest.mark.parametrize("change", ["cap-request 9-0", "default-time short=1:00:00"])
+def test_what_changes_nothing_is_said_to(folder, change):
+    """For example because all jobs of the log ask for a time."""
+    wanted = what_if(study(folder).narrowed(first=50), [scenario(change)], folder)
     carry_out(wanted, folder / "out")
     table = load_results(folder / "out")
     assert conclusions(table) == [
-        "cap-request 9-0: mean wait unchanged, longest wait unchanged. No job waits a minute less or"
+        f"{change}: mean wait unchanged, longest wait unchanged. No job waits a minute less or"
         " more.",
         "One run each cannot tell a difference from chance. Use several repetitions.",
     ]

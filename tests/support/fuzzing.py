@@ -488,6 +488,7 @@ _SPECS = {
         "add-nodes group=gpu,count=10", "set bf_window=2880", "scale-load 1.2", "dispatcher easy",
         "max-time short=2:00:00", "cap-request 12:00:00; predictor last", "a: drop user=x", "keep queue=a",
         "outage nodes=n[1-2],start=3,end=9", "remove-nodes group=all,count=1",
+        "priority-tier short=2", "default-time short=1:00:00",
     ),
 }  # fmt: skip
 

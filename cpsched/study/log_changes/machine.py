@@ -1,4 +1,4 @@
-"""Changes to a machine: more nodes, fewer nodes, other limits on time, an outage."""
+"""Changes to a machine: more nodes, fewer nodes, other rules of a queue, an outage."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from cpsched.util.types import MISSING
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
-    from cpsched.model.system import System
+    from cpsched.model.system import Queue, System
     from cpsched.model.workload import Workload
     from cpsched.simulation.simulate import Settings
     from cpsched.util.types import BoolArray, IntArray
@@ -116,7 +116,37 @@ class RemoveNodes(Change):
         return gone
 
 
-class MaxTime(Change):
+class _QueueChange(Change):
+    """
+    Base class of the changes of one queue, in short ``QUEUE=VALUE``.
+
+    Subclasses set ``option``, the name of the value, and override :meth:`changed`.
+    """
+
+    option: ClassVar[str]
+
+    @classmethod
+    def written(cls, text: str, second: Callable[[str], int]) -> str:  # noqa: ARG003
+        """Return the options as ``KEY=VALUE,...``. ``QUEUE=VALUE`` is a short form of them."""
+        queue, equals, value = text.partition("=")
+        return text if "," in text or not equals else f"queue={queue},{cls.option}={value}"
+
+    def __init__(self, queue: str) -> None:
+        self.queue = queue
+
+    def of_system(self, system: System) -> System:
+        """Return the system with the changed queue."""
+        if self.queue not in system.queues:
+            raise _unknown("queue", self.queue, system.queues)
+        queue = self.changed(system.queues[self.queue])
+        return replace(system, queues={**system.queues, self.queue: queue})
+
+    def changed(self, queue: Queue) -> Queue:
+        """Return the queue after the change."""
+        raise NotImplementedError
+
+
+class MaxTime(_QueueChange):
     """
     Change the time limit of a queue.
 
@@ -132,29 +162,16 @@ class MaxTime(Change):
     """
 
     name: ClassVar[str] = "max-time"
-
-    @classmethod
-    def written(cls, text: str, second: Callable[[str], int]) -> str:  # noqa: ARG003
-        """Return the options as ``KEY=VALUE,...``. ``QUEUE=H:MM:SS`` is a short form of them."""
-        queue, equals, time = text.partition("=")
-        return text if "," in text or not equals else f"queue={queue},time={time}"
+    option: ClassVar[str] = "time"
 
     def __init__(self, queue: str, time: str) -> None:
-        try:
-            self.time = duration(time)
-        except ValueError as error:
-            raise ConfigError(f"{time!r} {error}", key="time") from None
-        check_least("time", self.time, 1)
-        self.queue = queue
+        super().__init__(queue)
+        self.time = _seconds(time)
 
-    def of_system(self, system: System) -> System:
-        """Return the system with the time limit of the queue."""
-        if self.queue not in system.queues:
-            raise _unknown("queue", self.queue, system.queues)
-        queue = system.queues[self.queue]
+    def changed(self, queue: Queue) -> Queue:
+        """Return the queue with the limit, and with a default time of at most the limit."""
         default = None if queue.default_time is None else min(queue.default_time, self.time)
-        changed = replace(queue, max_time=self.time, default_time=default)
-        return replace(system, queues={**system.queues, self.queue: changed})
+        return replace(queue, max_time=self.time, default_time=default)
 
     def of_workload(self, workload: Workload, system: System) -> Workload:
         """Return the jobs with requested times of at most the limit."""
@@ -165,6 +182,66 @@ class MaxTime(Change):
         requested = workload.requested_time
         too_long = own & (requested != MISSING) & (requested > self.time)
         return workload.with_columns(requested_time=np.where(too_long, self.time, requested))
+
+
+class DefaultTime(_QueueChange):
+    """
+    Change the requested time of jobs that ask for none in a queue.
+
+    They are killed at it if they run longer. If all jobs of the log ask for a time, nothing
+    changes.
+
+    Parameters
+    ----------
+    queue
+        Name of the queue, the first one of these jobs.
+    time
+        The time, ``H:MM:SS`` or ``D-HH:MM:SS``, at most the limit of the queue.
+    """
+
+    name: ClassVar[str] = "default-time"
+    option: ClassVar[str] = "time"
+
+    def __init__(self, queue: str, time: str) -> None:
+        super().__init__(queue)
+        self.time = _seconds(time)
+
+    def changed(self, queue: Queue) -> Queue:
+        """Return the queue with the default time."""
+        if queue.max_time is not None and self.time > queue.max_time:
+            raise ConfigError(
+                f"{self.time} s is more than max_time of queue {queue.name!r} allows"
+                f" ({queue.max_time} s)"
+            )
+        return replace(queue, default_time=self.time)
+
+
+class PriorityTier(_QueueChange):
+    """
+    Change the tier of a queue: jobs of a higher tier go first.
+
+    Dispatchers that preempt may then preempt jobs of lower tiers. Queues without a tier in the
+    system file have tier 0 (Slurm's ``PriorityTier`` is 1 by default).
+
+    Parameters
+    ----------
+    queue
+        Name of the queue.
+    tier
+        The tier, at least 0.
+    """
+
+    name: ClassVar[str] = "priority-tier"
+    option: ClassVar[str] = "tier"
+
+    def __init__(self, queue: str, tier: int) -> None:
+        super().__init__(queue)
+        check_least("tier", tier, 0)
+        self.tier = tier
+
+    def changed(self, queue: Queue) -> Queue:
+        """Return the queue with the tier."""
+        return replace(queue, priority_tier=self.tier)
 
 
 class Outage(Change):
@@ -208,6 +285,16 @@ class Outage(Change):
         if settings.outages != "none":
             raise ConfigError(f"outages are already set: {settings.outages}")
         return replace(settings, outages=self.outages)
+
+
+def _seconds(time: str) -> int:
+    """Return a length of time, at least a second."""
+    try:
+        seconds = duration(time)
+    except ValueError as error:
+        raise ConfigError(f"{time!r} {error}", key="time") from None
+    check_least("time", seconds, 1)
+    return seconds
 
 
 def _second(key: str, value: str, second: Callable[[str], int]) -> str:
