@@ -352,6 +352,8 @@ def test_values_of_a_policy_are_changed():
         ("qos.norml.MaxJobsPU=1", "unknown qos 'norml'.*mean 'normal'"),
         ("qos.normal.MaxJobPU=1", "unknown key.*mean 'MaxJobsPU'"),
         ("qos.normal.MaxJobsPU=few", "is not a whole number"),
+        ("partition.short.PriorityTier=1", "--change 'priority-tier QUEUE=VALUE'"),
+        ("partition.short.MaxTime=60", "--change 'max-time QUEUE=VALUE'"),
         ("account.ann.Share=1", "unknown account 'ann'"),
         ("qos.MaxJobsPU=1", "Write qos.NAME.KEY=VALUE"),
     ],

@@ -20,6 +20,12 @@ from cpsched.slurm.dispatch.values import count
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+#: What-if changes of what the system file has of a partition, by Slurm's key of it.
+QUEUE_CHANGES = {
+    "DefaultTime": "default-time",
+    "MaxTime": "max-time",
+    "PriorityTier": "priority-tier",
+}
 #: The tables of a policy by what edits call them, and by which attribute entries are named.
 _TABLES = {
     "qos": (QOS, "name"),
@@ -92,10 +98,9 @@ def _changed(
     if key is None:
         names = [candidate.name for candidate in table.keys]
         there = instead_of(name, names, "Keys")
-        if name == "MaxTime":
-            there = (
-                ". The system file has the limit of a queue: use --change 'max-time QUEUE=TIME'."
-            )
+        if name in QUEUE_CHANGES:
+            change = f"{QUEUE_CHANGES[name]} QUEUE=VALUE"
+            there = f". The system file has it for each queue: use --change '{change}'."
         raise ValueError(f"unknown key{there}")
     if key.needed and not text:
         raise ValueError("the value is missing. Write KEY=VALUE.")
