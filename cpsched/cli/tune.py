@@ -142,7 +142,7 @@ def _list(whole: Space, wanted: Space) -> None:
     echo(
         f"\n{wanted.size:.2g} combinations are searched. Costs: reconfigure (users need not react),"
     )
-    echo("users (they meet other limits), scripts (jobs that ask for more time are rejected).")
+    echo("users (they meet other limits or tiers), scripts (jobs are killed at other times).")
 
 
 def _write(tuned: Tuned, site: Site, folder: Path) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpsched.slurm.dispatch.parameters import PARAMETERS
+from cpsched.slurm.dispatch.policy_edit import QUEUE_CHANGES
+from cpsched.util.quantities import duration
+from cpsched.util.slurm_quantities import clock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -12,7 +15,9 @@ if TYPE_CHECKING:
     from cpsched.slurm.dispatch.policy import SlurmPolicy
     from cpsched.tuning.settings import Choice
 
-_MAX_TIME = "max-time "
+#: Slurm's keys of a partition by the settings that are changes of a queue.
+_KEYS = {change: key for key, change in QUEUE_CHANGES.items()}
+_TIMES = ("DefaultTime", "MaxTime")
 
 
 def slurm_diff(policy: SlurmPolicy, choice: Choice) -> str:
@@ -57,13 +62,27 @@ def _lines(policy: SlurmPolicy, choice: Choice) -> Iterator[str]:
         if own:
             yield f"-SchedulerParameters={_joined(own)}"
         yield f"+SchedulerParameters={_joined(own | words)}"
+    yield from _partition_lines(choice)
+
+
+def _partition_lines(choice: Choice) -> Iterator[str]:
+    """Yield a line for each partition. A default time is at most a limit that is proposed, too."""
+    by_name: dict[str, dict[str, str]] = {}
     for key, text in choice.items():
-        if key.startswith("partition."):
+        change, _, queue = key.partition(" ")
+        if change in _KEYS:
+            by_name.setdefault(queue, {})[_KEYS[change]] = text
+        elif key.startswith("partition."):
             name, _, setting = key.removeprefix("partition.").rpartition(".")
-            yield f"+PartitionName={name} {setting}={text}    # in the line of this partition"
-        elif key.startswith(_MAX_TIME):
-            name = key.removeprefix(_MAX_TIME)
-            yield f"+PartitionName={name} MaxTime={text}    # in the line of this partition"
+            by_name.setdefault(name, {})[setting] = text
+    for name, values in by_name.items():
+        # To Slurm a number alone is minutes.
+        times = {key: duration(values[key]) for key in _TIMES if key in values}
+        if "DefaultTime" in times:
+            times["DefaultTime"] = min(times.values())
+        shown = values | {key: clock(time) for key, time in times.items()}
+        changes = " ".join(f"{key}={text}" for key, text in shown.items())
+        yield f"+PartitionName={name} {changes}    # in the line of this partition"
 
 
 def _shown(policy: SlurmPolicy, name: str) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from cpsched.slurm.dispatch.policy import LIMITS
 from cpsched.slurm.dispatch.values import COUNT, TRES
 from cpsched.tuning.settings import Cost, Setting, Space
@@ -12,7 +14,8 @@ from cpsched.util.slurm_quantities import clock
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from cpsched.model.system import System
+    from cpsched.model.system import Queue, System
+    from cpsched.model.workload import Workload
     from cpsched.slurm.dispatch.policy import SlurmPolicy
 
 _DAY = 86400
@@ -32,6 +35,7 @@ _PARAMETERS: dict[str, Sequence[int | str]] = {
 _TIMES = (_DAY, 3 * _DAY, 7 * _DAY, 14 * _DAY, 30 * _DAY)
 _PRIORITIES = (0, 10, 100, 1000)
 _JOB_FACTORS = (1, 10, 100)
+_TIERS = (1, 2, 3)
 #: Limits of running jobs that are halved, doubled and taken away.
 _LIMITS = {
     name: kind
@@ -42,12 +46,18 @@ _LIMITS = {
 _RELATIVE = "SMALL_RELATIVE_TO_TIME"
 
 
-def slurm_space(policy: SlurmPolicy, system: System) -> Space:
+def slurm_space(policy: SlurmPolicy, system: System, workload: Workload | None = None) -> Space:
     """
     Return the settings of a policy that a site may change.
 
     Factors without a meaning on the site are left out: for example fair share without accounts, or
     the QOS weight if all QOS have the same priority.
+
+    Parameters
+    ----------
+    workload
+        The jobs on the system. None: all jobs of the log ask for a time, so that default times have
+        no effect.
     """
     return Space.of(
         [
@@ -56,7 +66,9 @@ def slurm_space(policy: SlurmPolicy, system: System) -> Space:
             *(_parameter(policy, name, values) for name, values in _PARAMETERS.items()),
             _flags(policy),
             *_of_qos(policy),
-            *_of_partitions(policy, system),
+            *_job_factors(policy),
+            *_tiers(policy, system),
+            *_times_of_queues(system, workload),
         ]
     )
 
@@ -127,18 +139,50 @@ def _times(limit: int | Mapping[str, int], factor: float) -> int | dict[str, int
     return {name: max(1, int(amount * factor)) for name, amount in limit.items()}
 
 
-def _of_partitions(policy: SlurmPolicy, system: System) -> Iterator[Setting]:
+def _job_factors(policy: SlurmPolicy) -> Iterator[Setting]:
     if len(policy.partitions) > 1:
         for name, partition in policy.partitions.items():
             yield _ordered(
                 f"partition.{name}.PriorityJobFactor", _JOB_FACTORS, partition.job_factor
             )
+
+
+def _tiers(policy: SlurmPolicy, system: System) -> Iterator[Setting]:
+    """
+    Yield the tiers of partitions; none where jobs of a higher tier preempt others.
+
+    Users notice them: a lower tier waits for all jobs of a higher one, whatever their priorities.
+    """
+    queues = system.queues.values()
+    if len(queues) < 2 or policy["PreemptType"] == "preempt/partition_prio":
+        return
+    # In a system file without tiers all are 0, which stands for Slurm's default of 1.
+    values = [tier for tier in _TIERS if tier > 1 or any(queue.priority_tier for queue in queues)]
+    for queue in queues:
+        yield _ordered(f"priority-tier {queue.name}", values, queue.priority_tier, Cost.USERS)
+
+
+def _times_of_queues(system: System, workload: Workload | None) -> Iterator[Setting]:
     for name, queue in system.queues.items():
         if queue.max_time is not None:
-            values = sorted({queue.max_time // 2, queue.max_time, 2 * queue.max_time})
-            yield Setting(
-                key=f"max-time {name}",
-                values=tuple(map(clock, values)),
-                current=clock(queue.max_time),
-                cost=Cost.SCRIPTS,
-            )
+            yield _halved_or_doubled(f"max-time {name}", queue.max_time)
+        if queue.default_time is not None and workload is not None and _acts(queue, workload):
+            yield _halved_or_doubled(f"default-time {name}", queue.default_time, queue.max_time)
+
+
+def _acts(queue: Queue, workload: Workload) -> bool:
+    """Return whether jobs have the default time of a queue, because they ask for none."""
+    # Jobs in several queues have that of the first.
+    firsts = [names.partition(",")[0] == queue.name for names in workload.queue.values]
+    own = np.array([*firsts, False])[workload.queue.codes]
+    assumed = workload.requested_time_assumed & (workload.requested_time == queue.default_time)
+    return bool((own & assumed).any())
+
+
+def _halved_or_doubled(key: str, time: int, most: int | None = None) -> Setting:
+    """Return a setting of half a time in whole minutes, the time and its double, up to a limit."""
+    half = -(-time // 120) * 60
+    values = sorted({min(value, most or value) for value in (half, time, 2 * time)})
+    return Setting(
+        key=key, values=tuple(map(clock, values)), current=clock(time), cost=Cost.SCRIPTS
+    )

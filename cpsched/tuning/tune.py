@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cpsched.errors import ConfigError
 from cpsched.slurm.dispatch import policy_file
 from cpsched.slurm.dispatch.parameters import PARAMETERS
+from cpsched.slurm.dispatch.policy_edit import QUEUE_CHANGES
 from cpsched.study.inputs import prepare
 from cpsched.study.policies import follows_policy
 from cpsched.study.run_spec import run_specs
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from cpsched.tuning.search import Trial
     from cpsched.tuning.settings import Space
 
+#: Settings that are changes of a queue: ``max-time NAME``.
+_CHANGES = frozenset(QUEUE_CHANGES.values())
 #: Settings that are simulated on the validation part: so many of the search and of the random ones.
 _FINALISTS = 5
 #: A change that lowers the mean wait by a smaller share is left out.
@@ -181,7 +184,7 @@ class Site:
             if path is None:
                 raise ConfigError("needs a policy file: --slurm-policy FILE", key="--dispatcher")
             self.policy = policy_file.load(path)
-            self.space = slurm_space(self.policy, self.fitted.system)
+            self.space = slurm_space(self.policy, self.fitted.system, self.fitted.workload)
         elif dispatcher.spec == "easy":
             self.space = easy_space()
         else:
@@ -209,9 +212,10 @@ class Site:
         """Return the scenario of changed settings."""
         if self.policy is None:
             return Scenario(label=label, dispatcher=easy_of(choice))
+        # Sorted, a default time comes before a limit, which lowers it if necessary.
         parts = [
-            f"{key}={value}" if key.startswith("max-time ") else f"set {key}={value}"
-            for key, value in choice.items()
+            f"{key}={value}" if key.partition(" ")[0] in _CHANGES else f"set {key}={value}"
+            for key, value in sorted(choice.items())
         ]
         return scenario(f"{label}: {'; '.join(parts)}")
 

@@ -1,15 +1,22 @@
 """The settings that a search may change."""
 
+import numpy as np
 import pytest
+from tiny import jobs, machine
 
 from cpsched import load_system
 from cpsched.errors import ConfigError
+from cpsched.model.system import Queue
 from cpsched.slurm.dispatch import policy_file
+from cpsched.slurm.dispatch.policy_edit import QUEUE_CHANGES
+from cpsched.study.changes import changed_system
 from cpsched.study.scenarios import scenario
+from cpsched.systems.mapping import fit
 from cpsched.tuning.easy_settings import easy_of, easy_space
 from cpsched.tuning.settings import Cost, Setting, Space, digest_of
 from cpsched.tuning.slurm_settings import slurm_space
 from cpsched.util import resources
+from cpsched.util.types import MISSING
 
 SPACE = Space.of(
     [
@@ -113,18 +120,69 @@ def test_factors_without_a_meaning_on_a_site_are_left_out():
     }
 
 
+def test_tiers_of_several_partitions_are_searched_if_users_may_notice(site):
+    policy, system = site
+    tier = slurm_space(policy, system).settings["priority-tier short"]
+    assert (tier.values, tier.current, tier.cost) == (("1", "2", "3"), "2", Cost.USERS)
+    alone = machine((1,), queues=[Queue(name="p")])
+    assert not any("tier" in key for key in slurm_space(policy, alone).settings)
+
+
+def test_a_system_without_tiers_has_them_above_slurms_default():
+    """All its tiers are 0 and stand for 1, so that a change to 1 would be none in Slurm."""
+    policy = policy_file.parse(BARE)
+    for tiers, values in (((0, 0), ("0", "2", "3")), ((0, 7), ("0", "1", "2", "3"))):
+        queues = [Queue(name=f"q{at}", priority_tier=tier) for at, tier in enumerate(tiers)]
+        space = slurm_space(policy, machine((1,), queues=queues))
+        assert space.settings["priority-tier q0"].values == values
+
+
+@pytest.mark.parametrize(
+    ("kind", "searched"), [("none", True), ("qos", True), ("partition_prio", False)]
+)
+def test_tiers_do_not_turn_on_preemption(kind, searched):
+    policy = policy_file.parse(f'[slurm]\nPreemptType = "preempt/{kind}"\n')
+    system = machine((1,), queues=[Queue(name="p"), Queue(name="q")])
+    assert ("priority-tier p" in slurm_space(policy, system).settings) == searched
+
+
+def test_default_times_are_searched_where_jobs_ask_for_none():
+    """Such jobs are first in b, and in c, which has no default; others ask for a time."""
+    policy = policy_file.parse(BARE)
+    queues = [
+        Queue(name="a", default_time=600, max_time=7200),
+        Queue(name="b", default_time=300, max_time=400),
+        Queue(name="c", max_time=7200),
+    ]
+    system = machine((1,), queues=queues)
+    workload = jobs(
+        *[(0, 1, 10)] * 4, queue=["a", "b,a", "c", "b"], requested_time=[600, MISSING, MISSING, 300]
+    )
+    space = slurm_space(policy, system, fit(workload, system).workload)
+    assert [key for key in space.settings if key.startswith("default-time")] == ["default-time b"]
+    # Half of it is rounded up to whole minutes, and its double is above the limit.
+    setting = space.settings["default-time b"]
+    assert (setting.values, setting.cost) == (("00:03:00", "00:05:00", "00:06:40"), Cost.SCRIPTS)
+    asking = workload.with_columns(requested_time=np.array([600, 300, 10, 300]))
+    unused = slurm_space(policy, system, fit(asking, system).workload)
+    assert not any(key.startswith("default-time") for key in unused.settings)
+
+
 def test_every_value_of_every_setting_is_accepted(site):
     """As the change of a what-if, by the reader of the policy or the dispatcher."""
     from cpsched.slurm.dispatch.parameters import PARAMETERS
     from cpsched.slurm.dispatch.policy_edit import edited
 
     policy, system = site
-    for key, item in slurm_space(policy, system).settings.items():
+    workload = jobs((0, 1, 10), queue=["short"], requested_time=[MISSING])
+    settings = slurm_space(policy, system, fit(workload, system).workload).settings
+    assert {key.partition(" ")[0] for key in settings} >= set(QUEUE_CHANGES.values())
+    for key, item in settings.items():
         for value in item.values:
             if key in PARAMETERS:
                 PARAMETERS[key].kind.read(value)
-            elif key.startswith("max-time "):
-                assert scenario(f"{key}={value}").changes
+            elif key.partition(" ")[0] in QUEUE_CHANGES.values():
+                assert changed_system(system, scenario(f"{key}={value}").changes)
             else:
                 edited(policy, [f"{key}={value}"])
 

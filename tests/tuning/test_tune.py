@@ -11,6 +11,7 @@ from cpsched import tune as tune_log
 from cpsched.errors import ConfigError
 from cpsched.model.workload import Workload
 from cpsched.slurm.dispatch import policy_file
+from cpsched.study.changes import changed_system
 from cpsched.study.log_study import study_of_log
 from cpsched.tuning.measure import Limits
 from cpsched.tuning.proposal import sacctmgr_commands, slurm_diff
@@ -160,6 +161,36 @@ def test_a_change_of_slurm_conf_is_lines_to_type():
         "+PartitionName=short PriorityJobFactor=10    # in the line of this partition",
     ]
     assert slurm_diff(policy, {}) == ""
+
+
+def test_changes_of_a_partition_are_one_line():
+    choice = {
+        "priority-tier short": "2",
+        "max-time long": "86400",
+        "partition.short.PriorityJobFactor": "10",
+        "default-time short": "00:30:00",
+    }
+    assert slurm_diff(policy_file.parse(POLICY), choice).splitlines() == [
+        "+PartitionName=short PriorityTier=2 PriorityJobFactor=10 DefaultTime=00:30:00"
+        "    # in the line of this partition",
+        "+PartitionName=long MaxTime=1-00:00:00    # in the line of this partition",
+    ]
+
+
+def test_a_default_time_is_at_most_a_limit_that_is_changed_with_it(four_cores):
+    """In the lines to type as in the simulated system."""
+    queues = '[[queues]]\nname = "short"\ndefault = true\ndefault_time = 3600\nmax_time = 7200\n'
+    file, policy = four_cores / "four.toml", four_cores / "site.policy.toml"
+    file.write_text(file.read_text() + queues)
+    policy.write_text(POLICY)
+    runs = {"systems": ["four.toml"], "dispatchers": [f"slurm:policy={policy}"]}
+    site = Site(study_of_log(log_of(four_cores, days=1), runs, str))
+    choice = {"max-time short": "01:00:00", "default-time short": "02:00:00", "bf_window": "720"}
+    made = site.scenario_of("both", choice)
+    assert made.settings == ("bf_window=720",)
+    queue = changed_system(site.fitted.system, made.changes).queues["short"]
+    assert (queue.max_time, queue.default_time) == (3600, 3600)
+    assert "MaxTime=01:00:00 DefaultTime=01:00:00 " in slurm_diff(site.policy, choice)
 
 
 @pytest.mark.parametrize(("verdict", "typed"), [("lower", True), ("unclear", False)])
