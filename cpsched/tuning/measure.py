@@ -14,7 +14,7 @@ from cpsched.study.study import JITTER
 from cpsched.tuning.settings import digest_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from cpsched.metrics.definitions import Group
@@ -33,8 +33,9 @@ _KINDS, _FEWEST = ("account", "queue", "partition", "size"), 100
 _LOST = ("timeout", "rejected", "never_started")
 #: The least rise of their share that counts.
 _LEAST_LOST = 0.0005
-#: A wait that rises by fewer seconds breaks no constraint.
-_NOTICED = 60
+#: A wait breaks no constraint if it rises by fewer seconds, or by a smaller share of the mean wait
+#: of all jobs.
+_LEAST_RISE, _LEAST_SHARE = 60, 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,12 +89,15 @@ class Measured:
         Mean and longest wait against the site's settings, of the jobs that ran under both.
     broken
         The broken constraints, that with the largest excess first.
+    unclear
+        Waits above their limits, whose intervals reach below.
     """
 
     choice: Choice
     wait: Result
     longest: Result
     broken: tuple[Broken, ...]
+    unclear: tuple[Broken, ...]
 
     @property
     def ratio(self) -> float:
@@ -103,22 +107,24 @@ class Measured:
     @property
     def excess(self) -> float:
         """Largest excess over a constraint, as a share of its limit; 0 if all are kept."""
-        return max((abs(item.ratio / item.limit - 1) for item in self.broken), default=0.0)
+        return max(map(_excess, self.broken), default=0.0)
 
     def as_data(self) -> dict[str, Any]:
         """Return the results as plain values by name; ratios are to the site's settings."""
         return {
             "choice": dict(self.choice),
-            "mean_wait": _data(self.wait),
-            "longest_wait": _data(self.longest),
+            "mean_wait": as_data(self.wait),
+            "longest_wait": as_data(self.longest),
             "broken": [asdict(item) for item in self.broken],
+            "unclear": [asdict(item) for item in self.unclear],
         }
 
 
-def _data(row: Result) -> dict[str, Any]:
+def as_data(row: Result) -> dict[str, Any]:
+    """Return a comparison of waits as plain values by name."""
     return {
         "value_s": row.value,
-        "site_s": row.base_value,
+        "base_s": row.base_value,
         "ratio": row.ratio,
         "interval": row.interval,
         "verdict": row.verdict,
@@ -165,7 +171,7 @@ class Measuring:
         RunError
             If the site's own run fails.
         """
-        folder = self._folder / window.name.replace(" ", "-")
+        folder = self._path(window)
         seeds = (0,) if repeat == 1 else tuple(range(1, repeat + 1))
         workloads = tuple(
             replace(workload, start=window.first, end=window.end)
@@ -187,6 +193,21 @@ class Measuring:
             raise RunError(f"{failure.name} failed: {failure.error}")
         return load_results(folder)
 
+    def against(self, label: str, other: str, window: Window) -> Result | None:
+        """Return the mean wait of a label against another's in the last table of a window."""
+        table = load_results(self._path(window), baseline=other)
+        return next(
+            (
+                row
+                for row in table.rows
+                if (row.run[2], row.metric, row.group) == (label, WAIT, ALL) and row.compared
+            ),
+            None,
+        )
+
+    def _path(self, window: Window) -> Path:
+        return self._folder / window.name.replace(" ", "-")
+
     def measure(self, choices: Sequence[Choice], window: Window, repeat: int = 1) -> list[Measured]:
         """Return the choices on a window, in their order. Equal ones are simulated once."""
         labels = [digest_of(choice) for choice in choices]
@@ -204,10 +225,21 @@ class Measuring:
 
 def measured(table: ResultsTable, run: RunKey, choice: Choice, limits: Limits) -> Measured:
     """Return what a table says of a run with changed settings."""
-    wait, longest = (_row(table, run, name) for name in (WAIT, LONGEST))
-    broken = list(_broken(table, run, limits))
-    broken.sort(key=lambda item: -abs(item.ratio / item.limit - 1))
-    return Measured(choice=choice, wait=wait, longest=longest, broken=tuple(broken))
+    waits = list(_longer_waits(table, run, limits))
+    broken = [item for item, confident in waits if confident] + list(_worse(table, run, limits))
+    unclear = [item for item, confident in waits if not confident]
+    return Measured(
+        choice=choice,
+        wait=_row(table, run, WAIT),
+        longest=_row(table, run, LONGEST),
+        broken=tuple(sorted(broken, key=_excess, reverse=True)),
+        unclear=tuple(sorted(unclear, key=_excess, reverse=True)),
+    )
+
+
+def _excess(broken: Broken) -> float:
+    """Return by which share a constraint is exceeded."""
+    return abs(broken.ratio / broken.limit - 1)
 
 
 def _row(table: ResultsTable, run: RunKey, name: str, group: Group = ALL) -> Result:
@@ -224,37 +256,42 @@ def _ratio(row: Result) -> float:
     return ratio
 
 
-def _broken(table: ResultsTable, run: RunKey, limits: Limits) -> list[Broken]:
+def _longer_waits(
+    table: ResultsTable, run: RunKey, limits: Limits
+) -> Iterator[tuple[Broken, bool]]:
     """
-    Return the constraints that a run breaks.
+    Yield the waits above their limits, and whether they are with confidence.
 
-    A wait breaks one if its ratio is above the limit, it rises by a minute, and its interval (where
-    there is one) excludes that it does not rise: differences by chance break none.
+    That means that their interval lies above. The longest and the p99.9 wait of a single run have
+    no interval, and count by their values. A wait must rise by a minute and by a twentieth of the
+    mean wait of all jobs.
     """
-    checked = [("longest wait", _row(table, run, LONGEST), limits.longest)]
+    checked = [("longest wait", _row(table, run, LONGEST), limits.longest, True)]
     if (tail := table.get(run, TAIL)) is not None:
-        checked.append(("p99.9 wait", tail, limits.wait))
-    groups = {row.group: row for row in table.group_rows(run) if row.metric == WAIT}
-    for (kind, name), row in groups.items():
-        jobs = table.get(run, "common_jobs", (kind, name))
-        if kind in _KINDS and jobs is not None and (jobs.value or 0) >= _FEWEST:
-            checked.append((f"mean wait of {kind} {name}", row, limits.wait))
-    broken = [
-        Broken(what=what, ratio=_ratio(row), limit=limit)
-        for what, row, limit in checked
-        if _ratio(row) > limit
-        and (row.difference or 0) >= _NOTICED
-        and (row.interval is None or row.interval[0] > 1)
-    ]
+        checked.append(("p99.9 wait", tail, limits.wait, True))
+    for row in table.group_rows(run):
+        jobs = table.get(run, "common_jobs", row.group)
+        if row.metric != WAIT or row.group[0] not in _KINDS or jobs is None:
+            continue
+        if (jobs.value or 0) >= _FEWEST:
+            checked.append((f"mean wait of {' '.join(row.group)}", row, limits.wait, False))
+    least = max(_LEAST_RISE, _LEAST_SHARE * (_row(table, run, WAIT).base_value or 0))
+    for what, row, limit, by_value in checked:
+        if _ratio(row) > limit and (row.difference or 0) >= least:
+            confident = row.interval[0] > limit if row.interval else by_value
+            yield Broken(what=what, ratio=_ratio(row), limit=limit), confident
+
+
+def _worse(table: ResultsTable, run: RunKey, limits: Limits) -> Iterator[Broken]:
+    """Yield the broken constraints that are not waits."""
     used = table.get(run, UTILIZATION)
     if used is not None and used.ratio is not None and used.ratio < limits.utilization:
-        broken.append(Broken(what="utilization", ratio=used.ratio, limit=limits.utilization))
+        yield Broken(what="utilization", ratio=used.ratio, limit=limits.utilization)
     base = table.baseline_of(run)
     now, before = (_lost(table, key) for key in (run, base or run))
     if now - before >= _LEAST_LOST:
         ratio = now / before if before else float("inf")
-        broken.append(Broken(what="jobs that cannot run to their end", ratio=ratio, limit=1.0))
-    return broken
+        yield Broken(what="jobs that cannot run to their end", ratio=ratio, limit=1.0)
 
 
 def _lost(table: ResultsTable, run: RunKey) -> float:

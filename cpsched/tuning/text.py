@@ -71,6 +71,9 @@ def answer_lines(tuned: Tuned) -> Iterator[str]:
                 f" It breaks {counted(len(other.broken), 'constraint')}." if other.broken else ""
             )
             yield f"On later jobs, {label}: {_effects(other)}.{broken}"
+    if (row := tuned.against_random) is not None:
+        effect = Effect.of(row, days=row.days is not None)
+        yield f"On later jobs, {PROPOSED} against {BEST_RANDOM}: {effect}."
 
 
 def _effects(measured: Measured) -> str:
@@ -87,8 +90,13 @@ def _constraints(measured: Measured) -> Iterator[str]:
             f"Broken on later jobs: {escaped(broken.what)} {broken.ratio:.2f} times the current"
             f" one, allowed are {broken.limit:g} times."
         )
-    if len(measured.broken) > _MOST:
-        yield f"{len(measured.broken) - _MOST} more constraints are broken on later jobs."
+    if (left := len(measured.broken) - _MOST) > 0:
+        constraints = "constraint is" if left == 1 else "constraints are"
+        yield f"{left} more {constraints} broken on later jobs."
+    if measured.unclear:
+        shown = [f"{escaped(item.what)} {item.ratio:.2f}" for item in measured.unclear[:_MOST]]
+        more = f" and {len(measured.unclear) - _MOST} more" if len(measured.unclear) > _MOST else ""
+        yield f"Above their limits, but not with confidence: {', '.join(shown)}{more}."
 
 
 def changes_text(tuned: Tuned, width: int) -> str:

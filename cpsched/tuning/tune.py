@@ -14,8 +14,8 @@ from cpsched.study.policies import follows_policy
 from cpsched.study.run_spec import run_specs
 from cpsched.study.scenarios import Scenario, scenario
 from cpsched.study.verdicts import LOWER
-from cpsched.tuning.easy_settings import easy_of, easy_space
-from cpsched.tuning.measure import Limits, Measuring, measured
+from cpsched.tuning.dispatcher_settings import dispatcher_of, dispatcher_space
+from cpsched.tuning.measure import Limits, Measuring, as_data, measured
 from cpsched.tuning.parts import parts_of
 from cpsched.tuning.search import RANDOM, search
 from cpsched.tuning.settings import Choice, digest_of
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from cpsched.report.results_table import ResultsTable
     from cpsched.slurm.dispatch.policy import SlurmPolicy
+    from cpsched.study.comparisons import Result
     from cpsched.study.study import Study
     from cpsched.systems.mapping import Fitted
     from cpsched.tuning.measure import Measured
@@ -37,10 +38,10 @@ if TYPE_CHECKING:
 
 #: Settings that are changes of a queue: ``max-time NAME``.
 _CHANGES = frozenset(QUEUE_CHANGES.values())
-#: Settings that are simulated on the validation part: so many of the search and of the random ones.
-_FINALISTS = 5
-#: A change that lowers the mean wait by a smaller share is left out.
-_LEAST = 0.01
+#: Settings that are simulated on the validation part at a time, and at most.
+_FINALISTS, _MOST_FINALISTS = 5, 20
+#: Share of the gain that must be left without the changes that hardly contribute.
+_KEPT_GAIN = 0.9
 #: Labels of the last comparison.
 PROPOSED, DEFAULTS, BEST_RANDOM = "proposed", "Slurm defaults", "best of 20 random"
 
@@ -86,6 +87,9 @@ class Tuned:
         The proposed settings on the search part and on the validation part; None without any.
     results
         By label, on the test part: the proposed settings, Slurm's defaults, the best random ones.
+    against_random
+        Mean wait of the proposed settings against the best random ones, on the test part. None if
+        either is missing, or both are the same.
     table
         All metrics of these on the test part, against the site's settings.
     contributions
@@ -99,6 +103,7 @@ class Tuned:
     searched: Measured | None
     validated: Measured | None
     results: dict[str, Measured]
+    against_random: Result | None
     table: ResultsTable | None
     contributions: tuple[Contribution, ...]
 
@@ -111,8 +116,8 @@ class Tuned:
     @property
     def front(self) -> list[Measured]:
         """The settings that keep all constraints on the front of mean wait and longest wait."""
-        whole = [item for item in map(_kept, self.trials) if item is not None]
-        unique = {digest_of(item.choice): item for item in whole}.values()
+        kept = [item for trial in self.trials if (item := trial.kept) is not None]
+        unique = {(item.wait.value, item.longest.value): item for item in kept}.values()
         points = {id(item): (item.ratio, item.longest.ratio or 1.0) for item in unique}
         return sorted(
             (
@@ -142,14 +147,10 @@ class Tuned:
             "search": None if self.searched is None else self.searched.as_data(),
             "validation": None if self.validated is None else self.validated.as_data(),
             "test": {label: item.as_data() for label, item in self.results.items()},
+            "against_random": None if self.against_random is None else as_data(self.against_random),
             "contributions": [asdict(item) for item in self.contributions],
             "front": [item.as_data() for item in self.front],
         }
-
-
-def _kept(trial: Trial) -> Measured | None:
-    """Return the result on the whole search part; None if it was stopped or breaks a constraint."""
-    return trial.windows[-1] if trial.complete and not trial.windows[-1].broken else None
 
 
 def _dominates(first: tuple[float, float], second: tuple[float, float]) -> bool:
@@ -168,7 +169,7 @@ class Site:
     Attributes
     ----------
     policy
-        The Slurm policy; None: the options of ``easy`` are searched.
+        The Slurm policy; None: dispatchers and their options are searched.
     space
         All settings, with those that cost users something.
     """
@@ -186,7 +187,7 @@ class Site:
             self.policy = policy_file.load(path)
             self.space = slurm_space(self.policy, self.fitted.system, self.fitted.workload)
         elif dispatcher.spec == "easy":
-            self.space = easy_space()
+            self.space = dispatcher_space()
         else:
             raise ConfigError(
                 f"{dispatcher.spec} has no settings to search. Leave --dispatcher out, or give"
@@ -211,7 +212,7 @@ class Site:
     def scenario_of(self, label: str, choice: Choice) -> Scenario:
         """Return the scenario of changed settings."""
         if self.policy is None:
-            return Scenario(label=label, dispatcher=easy_of(choice))
+            return Scenario(label=label, dispatcher=dispatcher_of(choice))
         # Sorted, a default time comes before a limit, which lowers it if necessary.
         parts = [
             f"{key}={value}" if key.partition(" ")[0] in _CHANGES else f"set {key}={value}"
@@ -276,26 +277,18 @@ def tune(
         site.study, site.scenario_of, folder, limits, workers=workers, executor=executor
     )
 
-    def searched(stage: str, name: str, number: int, windows: Sequence[Window]) -> list[Trial]:
-        return search(
-            space,
-            measuring,
-            windows,
-            trials=number,
-            sampler=name,
-            seed=seed,
-            progress=lambda done: show(stage, done, number),
-        )
-
-    # The cheapest alternative stops no setting early.
-    random = searched("random settings", "random", RANDOM, parts.search[-1:])
-    proposals = searched("search", sampler, trials, parts.search)
+    tried = search(
+        space,
+        measuring,
+        parts.search,
+        trials=trials,
+        sampler=sampler,
+        seed=seed,
+        progress=lambda done: show("search", done, RANDOM + trials),
+    )
     show("validation", 0, 1)
-    of_random, of_search = _finalists(random), _finalists([*random, *proposals])
-    every = {digest_of(choice): choice for choice in (*of_search, *of_random)}
-    finalists = measuring.measure(list(every.values()), parts.validation, repeat)
-    chosen = _best(finalists, list(every.values()))
-    best_random = _best(finalists, of_random)
+    finalists, chosen = _validated(tried, measuring, parts.validation, repeat)
+    _, best_random = _validated(tried[:RANDOM], measuring, parts.validation, repeat)
     show("contributions", 0, 1)
     chosen = _simplified(space, chosen, parts, measuring, repeat)
     choice: Choice = {} if chosen is None else chosen.choice
@@ -304,50 +297,74 @@ def tune(
     labelled = {PROPOSED: choice, DEFAULTS: site.defaults(space)}
     labelled[BEST_RANDOM] = {} if best_random is None else best_random.choice
     results, table = _reported(labelled, measuring, parts.test, repeat, limits)
+    against_random = None
+    if choice and best_random and digest_of(choice) != digest_of(best_random.choice):
+        against_random = measuring.against(PROPOSED, BEST_RANDOM, parts.test)
     return Tuned(
         parts=parts,
         choice=choice,
-        trials=(*random, *proposals),
+        trials=tuple(tried),
         finalists=tuple(finalists),
         searched=next(iter(measuring.measure([choice], parts.search[-1])), None),
         validated=chosen,
         results=results,
+        against_random=against_random,
         table=table,
         contributions=contributions,
     )
 
 
-def _finalists(trials: Sequence[Trial]) -> list[Choice]:
-    """Return the settings of a search with the lowest mean waits that keep all constraints."""
-    complete = [item for item in map(_kept, trials) if item is not None and item.ratio < 1]
-    best = sorted(complete, key=lambda item: (item.ratio, digest_of(item.choice)))
-    return list({digest_of(item.choice): item.choice for item in best}.values())[:_FINALISTS]
+def _validated(
+    trials: Sequence[Trial], measuring: Measuring, window: Window, repeat: int
+) -> tuple[list[Measured], Measured | None]:
+    """
+    Return the best settings of a search on the validation part, and which of them to choose.
+
+    They are simulated there five at a time, those with the lowest mean waits first, until one has a
+    lower mean wait than the site's settings and keeps all constraints.
+    """
+    kept = [item for trial in trials if (item := trial.kept) is not None and item.ratio < 1]
+    ranked = sorted(kept, key=lambda item: (item.ratio, len(item.choice), digest_of(item.choice)))
+    # Settings that give the same schedule are one.
+    unique: dict[tuple[object, object], Choice] = {}
+    for item in ranked:
+        unique.setdefault((item.wait.value, item.longest.value), item.choice)
+    choices = list(unique.values())
+    finalists: list[Measured] = []
+    for at in range(0, _MOST_FINALISTS, _FINALISTS):
+        finalists += measuring.measure(choices[at : at + _FINALISTS], window, repeat)
+        if (chosen := _best(finalists)) is not None:
+            return finalists, chosen
+    return finalists, None
 
 
-def _best(validated: Sequence[Measured], choices: Sequence[Choice]) -> Measured | None:
-    """Return the lowest of some choices that keeps all constraints; None if none is below 1."""
-    digests = set(map(digest_of, choices))
-    kept = [item for item in validated if digest_of(item.choice) in digests and not item.broken]
-    lowest = min(kept, key=lambda item: (item.ratio, digest_of(item.choice)), default=None)
-    return lowest if lowest is not None and lowest.ratio < 1 else None
+def _best(finalists: Sequence[Measured]) -> Measured | None:
+    """Return the lowest that keeps all constraints; None if none is below 1."""
+    kept = [item for item in finalists if not item.broken and item.ratio < 1]
+    return min(kept, key=lambda item: (item.ratio, digest_of(item.choice)), default=None)
 
 
 def _simplified(
     space: Space, chosen: Measured | None, parts: Parts, measuring: Measuring, repeat: int
 ) -> Measured | None:
-    """Return the chosen settings without the changes that hardly contribute, if as good."""
+    """
+    Return the chosen settings without the changes that hardly contribute.
+
+    Changes are left out one after the other, those that contribute least first, as long as all
+    constraints are kept and nine tenths of the gain on the validation part are left.
+    """
     if chosen is None:
         return None
-    (once,) = measuring.measure([chosen.choice], parts.validation)
-    useful = {
-        item.key: item.after
-        for item in _contributions(space, chosen.choice, parts, measuring)
-        if item.without > once.ratio * (1 + _LEAST)
-    }
-    fewer = measuring.measure([space.changed(useful)], parts.validation, repeat)
-    if fewer and not fewer[0].broken and fewer[0].ratio <= chosen.ratio * (1 + _LEAST):
-        return fewer[0]
-    return chosen
+    most = 1 - _KEPT_GAIN * (1 - chosen.ratio)
+    rest = chosen
+    for item in sorted(
+        _contributions(space, chosen.choice, parts, measuring), key=lambda item: item.without
+    ):
+        fewer = space.changed({key: rest.choice[key] for key in rest.choice if key != item.key})
+        for result in measuring.measure([fewer], parts.validation, repeat):
+            if not result.broken and result.ratio <= most:
+                rest = result
+    return rest
 
 
 def _contributions(

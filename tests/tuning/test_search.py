@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from cpsched.tuning.search import SAMPLERS, search
+from cpsched.tuning.search import RANDOM, SAMPLERS, search
 from cpsched.tuning.settings import Setting, Space
 
 pytest.importorskip("optuna")
@@ -30,33 +30,50 @@ class Bowl:
     def _of(self, choice):
         x, y = (int(choice.get(key, 0)) for key in "xy")
         ratio = 0.4 + ((x - 7) ** 2 + (y - 3) ** 2) / 100
-        return SimpleNamespace(choice=choice, ratio=ratio, excess=max(0.0, (y - 6) / 10))
+        excess = max(0.0, (y - 6) / 10)
+        return SimpleNamespace(choice=choice, ratio=ratio, excess=excess, broken=excess > 0)
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_equal_seeds_give_equal_trials(sampler):
     def tried(seed):
-        trials = search(SPACE, Bowl(), ("short", "long"), trials=30, sampler=sampler, seed=seed)
+        trials = search(SPACE, Bowl(), ("short", "long"), trials=10, sampler=sampler, seed=seed)
         return [(trial.choice, trial.complete) for trial in trials]
 
     assert tried(3) == tried(3)
     assert tried(3) != tried(4)
 
 
-def test_most_settings_never_see_the_long_window():
+def test_most_settings_after_the_random_ones_never_see_the_long_window():
     bowl = Bowl()
     trials = search(SPACE, bowl, ("short", "long"), trials=60, sampler="random", seed=1)
-    on = {
-        window: sum(n for name, n in bowl.calls if name == window) for window in ("short", "long")
-    }
-    assert on["long"] < on["short"] / 2
-    assert on["long"] == sum(len(trial.windows) == 2 for trial in trials)
-    assert len(trials) == 60
+    assert len(trials) == RANDOM + 60
+    random, others = trials[:RANDOM], trials[RANDOM:]
+    assert all(trial.complete for trial in random if trial.choice)
+    assert sum(trial.complete for trial in others) < 30
+    on_long = sum(number for window, number in bowl.calls if window == "long")
+    assert on_long == sum(len(trial.windows) == 2 for trial in trials)
+
+
+def test_every_sampler_begins_with_the_same_random_settings():
+    def first(sampler):
+        trials = search(SPACE, Bowl(), ("short",), trials=1, sampler=sampler, seed=2)
+        return [trial.choice for trial in trials[:RANDOM]]
+
+    assert first("tpe") == first("random")
+
+
+def test_a_setting_much_worse_than_the_best_so_far_is_stopped():
+    trials = search(SPACE, Bowl(), ("short", "long"), trials=40, sampler="random", seed=1)
+    lowest = min(trial.kept.ratio for trial in trials[:RANDOM] if trial.kept)
+    complete = [trial for trial in trials[RANDOM:] if trial.complete]
+    assert complete
+    assert all(trial.windows[0].ratio <= lowest * 1.1 for trial in complete)
 
 
 def test_the_sampler_finds_lower_waits_than_chance():
     def lowest(sampler):
-        trials = search(SPACE, Bowl(), ("short",), trials=60, sampler=sampler, seed=5)
+        trials = search(SPACE, Bowl(), ("short",), trials=40, sampler=sampler, seed=5)
         return sum(sorted(trial.windows[-1].ratio for trial in trials if trial.windows)[:10])
 
     assert lowest("tpe") < lowest("random")
@@ -65,14 +82,14 @@ def test_the_sampler_finds_lower_waits_than_chance():
 def test_the_sites_own_settings_need_no_simulation():
     space = Space.of([Setting(key="x", values=("0", "1"), current="0")])
     bowl = Bowl()
-    trials = search(space, bowl, ("short",), trials=12, sampler="random", seed=1)
+    trials = search(space, bowl, ("short",), trials=4, sampler="random", seed=1)
     own = [trial for trial in trials if not trial.choice]
     assert own
     assert all(not trial.windows for trial in own)
-    assert sum(n for _, n in bowl.calls) == 12 - len(own)
+    assert sum(n for _, n in bowl.calls) == len(trials) - len(own)
 
 
 def test_progress_counts_the_tried_settings():
     counts = []
-    search(SPACE, Bowl(), ("short",), trials=10, sampler="random", seed=1, progress=counts.append)
-    assert counts == [0, 4, 8]
+    search(SPACE, Bowl(), ("short",), trials=6, sampler="random", seed=1, progress=counts.append)
+    assert counts == [0, 4, 8, 12, 16, 20, 24]

@@ -12,7 +12,7 @@ from cpsched.slurm.dispatch.policy_edit import QUEUE_CHANGES
 from cpsched.study.changes import changed_system
 from cpsched.study.scenarios import scenario
 from cpsched.systems.mapping import fit
-from cpsched.tuning.easy_settings import easy_of, easy_space
+from cpsched.tuning.dispatcher_settings import dispatcher_of, dispatcher_space
 from cpsched.tuning.settings import Cost, Setting, Space, digest_of
 from cpsched.tuning.slurm_settings import slurm_space
 from cpsched.util import resources
@@ -188,7 +188,22 @@ def test_every_value_of_every_setting_is_accepted(site):
 
 
 def test_options_of_an_order_count_only_with_it():
-    space = easy_space()
+    space = dispatcher_space()
     assert space.changed({"order": "sjf", "order.aging": "86400"}) == {"order": "sjf"}
     choice = space.changed({"order": "wsept", "order.aging": "86400", "backfill": "none"})
-    assert easy_of(choice) == "easy:order=wsept,order.aging=86400"
+    assert dispatcher_of(choice) == "easy:order=wsept,order.aging=86400"
+
+
+def test_a_dispatcher_has_its_own_options():
+    space = dispatcher_space()
+    every = {"dispatcher": "conservative", "order": "sjf", "backfill": "sjf", "depth": "5"}
+    assert dispatcher_of(space.changed(every)) == "conservative:depth=5,order=sjf"
+    assert dispatcher_of(space.changed({"dispatcher": "conservative"})) == "conservative:depth=20"
+    assert space.changed({"depth": "5"}) == {}
+
+
+def test_every_value_of_a_dispatchers_options_is_accepted():
+    for key, item in (space := dispatcher_space()).settings.items():
+        for value in item.values:
+            needed = dict([item.needs]) if item.needs else {}
+            assert dispatcher_of(space.changed({**needed, key: value}))
