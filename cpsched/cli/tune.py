@@ -27,7 +27,8 @@ from cpsched.util.interruption import note_kept_runs
 
 if TYPE_CHECKING:
     from cpsched.tuning.settings import Space
-    from cpsched.tuning.tune import Site, Tuned
+    from cpsched.tuning.site import Site
+    from cpsched.tuning.tune import Tuned
 
 #: The file of the one-page summary, and that of all results.
 PAGE, RESULTS = "tune.md", "tune.json"
@@ -88,7 +89,8 @@ def command(
     wait or the longest wait much worse. Repeat the command to continue an interrupted search.
     """
     from cpsched.tuning.measure import Limits
-    from cpsched.tuning.tune import Site, tune
+    from cpsched.tuning.site import Site
+    from cpsched.tuning.tune import tune
 
     site = Site(study_of_log(log, runs, once=("systems", "dispatchers", "predictors")))
     wanted = site.searched(allow or (), forbid or (), space)

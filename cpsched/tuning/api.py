@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cpsched.study.log_study import study_of_log
 from cpsched.study.policies import following
 from cpsched.tuning.measure import Limits
-from cpsched.tuning.tune import Site
+from cpsched.tuning.site import Site
 from cpsched.tuning.tune import tune as tune_site
 
 if TYPE_CHECKING:

@@ -27,9 +27,9 @@ class Cost(StrEnum):
     RECONFIGURE = "reconfigure"
     """``scontrol reconfigure`` or ``sacctmgr modify``. Users need not change their jobs."""
     USERS = "users"
-    """Users run into other limits: announce it."""
+    """Users notice other limits or longer waits: announce it."""
     SCRIPTS = "scripts"
-    """Jobs that ask for more time are killed at the new limit, or rejected: scripts change."""
+    """Jobs are killed at another time, or rejected: scripts change."""
 
 
 @dataclass(frozen=True, kw_only=True)

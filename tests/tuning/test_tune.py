@@ -13,11 +13,13 @@ from cpsched.model.workload import Workload
 from cpsched.slurm.dispatch import policy_file
 from cpsched.study.changes import changed_system
 from cpsched.study.log_study import study_of_log
+from cpsched.study.policies import following
 from cpsched.tuning.measure import Broken, Limits
 from cpsched.tuning.proposal import sacctmgr_commands, slurm_diff
 from cpsched.tuning.settings import Setting, Space
+from cpsched.tuning.site import Site
 from cpsched.tuning.text import _constraints, proposal_text
-from cpsched.tuning.tune import PROPOSED, Site, Tuned, _simplified, _validated, tune
+from cpsched.tuning.tune import PROPOSED, Tuned, _simplified, _validated, tune
 
 pytest.importorskip("optuna")
 
@@ -290,6 +292,26 @@ def test_a_file_allows_its_settings_and_forbid_leaves_some_out(four_cores):
     assert list(site.searched((), (), path).settings) == ["order", "backfill"]
     assert list(site.searched((), ("back*",), path).settings) == ["order"]
     assert list(site.searched(("allocator",), (), None).settings) == ["allocator"]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("bf_window = ['abc']", "bf_window: 'abc': is not a whole number"),
+        ("bf_window = [99999]", "bf_window: '99999': must be a whole number from 1 to 43200"),
+        ("'qos.gpu.MaxJobsPU' = [-3]", "qos.gpu.MaxJobsPU: '-3': "),
+    ],
+)
+def test_values_that_a_setting_cannot_have_are_refused_before_the_search(four_cores, line, message):
+    (four_cores / "policy.toml").write_text(POLICY)
+    (four_cores / "space.toml").write_text(f"[settings]\n{line}\n")
+    given = {
+        "systems": ["four.toml"],
+        "dispatchers": [following(four_cores / "policy.toml", None)],
+    }
+    site = Site(study_of_log(log_of(four_cores, days=1), given, str))
+    with pytest.raises(ConfigError, match=message):
+        site.searched((), (), four_cores / "space.toml")
 
 
 def test_other_dispatchers_have_no_settings(four_cores):
