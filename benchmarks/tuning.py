@@ -1,0 +1,146 @@
+"""
+What `cpsched tune` gains on several logs, and whether its search beats random settings.
+
+    python benchmarks/tuning.py table FOLDER... > tuning.csv
+    python benchmarks/tuning.py samplers LOG SYSTEM POLICY DIR [--seeds 5] [--trials 150]
+
+`table` reads the folders of searches that have ended. `samplers` searches the same log with each
+sampler and seed, without validation, and prints the lowest mean wait with all constraints kept by
+the simulated work: 1 is one simulation of the whole search part. Runs in DIR are kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cpsched.study.log_study import study_of_log
+from cpsched.study.policies import following
+from cpsched.tuning.measure import Limits, Measuring
+from cpsched.tuning.parts import parts_of
+from cpsched.tuning.search import SAMPLERS, Trial, search
+from cpsched.tuning.site import Site
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_DAY = 86400
+#: Simulated work at which searches are compared, in simulations of the whole search part.
+_WORK = (20, 40, 60, 80, 100, 120)
+_LABELS = {"proposed": "proposed", "best of 20 random": "random", "Slurm defaults": "defaults"}
+
+
+def change(ratio: float | None) -> str:
+    """Return a ratio as a change in percent."""
+    return "" if ratio is None else f"{100 * (ratio - 1):+.0f}"
+
+
+def interval(row: dict[str, Any] | None) -> str:
+    """Return the change of a comparison in percent with its interval."""
+    if row is None or row["ratio"] is None:
+        return ""
+    if row["interval"] is None:
+        return change(row["ratio"])
+    mark = " (this log)" if "this log" in row["verdict"] else ""
+    low, high = map(change, row["interval"])
+    return f"{change(row['ratio'])} ({low} to {high}){mark}"
+
+
+def row_of(folder: Path) -> dict[str, object]:
+    """Return the row of a search that has ended."""
+    content = json.loads((folder / "tune.json").read_text(encoding="utf-8"))
+    search_part, validation, test = content["windows"][-3:]
+    trials = content["trials"]
+    complete = [trial for trial in trials if trial["complete"]]
+    row: dict[str, object] = {
+        "search": folder.name,
+        "jobs": " / ".join(f"{part['jobs']:,}" for part in (search_part, validation, test)),
+        "later days": f"{(test['end'] - test['start']) / _DAY:.0f}",
+        "tried": len(trials),
+        "whole part": len(complete),
+        "of these feasible": sum(not trial["windows"][-1]["broken"] for trial in complete),
+        "changes": len(content["choice"]),
+    }
+    for part in ("search", "validation"):
+        of_part = content[part]
+        row[f"{part} %"] = change(of_part["mean_wait"]["ratio"]) if of_part else ""
+    for label, name in _LABELS.items():
+        result = content["test"].get(label)
+        row[f"{name} %"] = interval(result and result["mean_wait"])
+        row[f"{name} longest %"] = interval(result and result["longest_wait"])
+        row[f"{name} broken"] = len(result["broken"]) if result else ""
+    row["proposed to random %"] = interval(content["against_random"])
+    return row
+
+
+def lowest_by_work(trials: list[Trial], shares: list[float]) -> Iterator[tuple[float, float]]:
+    """Yield the simulated work after each trial, and the lowest mean wait so far as a ratio."""
+    work, lowest = 0.0, 1.0
+    for trial in trials:
+        work += sum(shares[: len(trial.windows)])
+        if trial.kept is not None:
+            lowest = min(lowest, trial.kept.ratio)
+        yield work, lowest
+
+
+def compare_samplers(args: argparse.Namespace) -> Iterator[dict[str, object]]:
+    """Yield a row for each sampler and seed."""
+    given = {
+        "systems": [args.system],
+        "dispatchers": [following(Path(args.policy), None)],
+        "predictors": ["requested"],
+    }
+    site = Site(study_of_log(Path(args.log), given, str))
+    space = site.searched((), (), None)
+    workload = site.fitted.workload
+    windows = parts_of(workload.submit, _DAY, workload.title).search
+    length = windows[-1].end - windows[-1].start
+    shares = [(window.end - window.start) / length for window in windows]
+    measuring = Measuring(site.study, site.scenario_of, Path(args.folder), Limits())
+    for seed in range(1, args.seeds + 1):
+        for sampler in args.sampler or SAMPLERS:
+            trials = search(
+                space, measuring, windows, trials=args.trials, sampler=sampler, seed=seed
+            )
+            curve = list(lowest_by_work(trials, shares))
+            lowest = {
+                f"by {limit}": min((low for work, low in curve if work <= limit), default=1.0)
+                for limit in _WORK
+            }
+            yield {
+                "log": Path(args.log).name.partition(".")[0], "sampler": sampler, "seed": seed,
+                **{name: f"{ratio:.3f}" for name, ratio in lowest.items()},
+                "end": f"{curve[-1][1]:.3f}", "work": f"{curve[-1][0]:.0f}",
+                "tried": len(trials), "whole part": sum(trial.complete for trial in trials),
+            }  # fmt: skip
+
+
+def main() -> None:
+    """Print the table of a command."""
+    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    table = commands.add_parser("table")
+    table.add_argument("folders", nargs="+", type=Path)
+    samplers = commands.add_parser("samplers")
+    for name in ("log", "system", "policy", "folder"):
+        samplers.add_argument(name)
+    samplers.add_argument("--sampler", action="append", choices=SAMPLERS)
+    samplers.add_argument("--seeds", type=int, default=5)
+    samplers.add_argument("--trials", type=int, default=150)
+    args = parser.parse_args()
+    rows = map(row_of, args.folders) if args.command == "table" else compare_samplers(args)
+    writer = None
+    for row in rows:
+        if writer is None:
+            writer = csv.DictWriter(sys.stdout, list(row), lineterminator="\n")
+            writer.writeheader()
+        writer.writerow(row)
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
