@@ -55,7 +55,7 @@ def command(
     ] = False,
     trials: Annotated[
         int, option(COMPARISON, help="Number of settings to try.", min=1, metavar="N")
-    ] = 100,
+    ] = 200,
     sampler: Annotated[
         Literal["tpe", "nsga2", "random"], option(COMPARISON, help="Search method of Optuna.")
     ] = "tpe",

@@ -28,7 +28,7 @@ def tune(
     allow: Sequence[str] = (),
     forbid: Sequence[str] = (),
     space: str | PathLike[str] | None = None,
-    trials: int = 100,
+    trials: int = 200,
     sampler: str = "tpe",
     seed: int = 1,
     repeat: int = 5,

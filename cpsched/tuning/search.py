@@ -4,9 +4,9 @@ The search: settings are proposed by Optuna, and stopped early where they are no
 The first 20 settings are random and simulated on all windows. The next ones change one setting at a
 time, and the sampler combines what it has learnt from both. They are simulated on a short window
 first. The best third of all settings so far goes on to a longer window (asynchronous
-successive halving [1]_), unless it breaks a constraint by much there, or its mean wait is 10 %
-higher than that of the best setting so far on the same jobs. Broken constraints make a setting
-infeasible for the sampler; they are no penalty.
+successive halving [1]_), unless it breaks a constraint by much there, has no effect, or its mean
+wait is 10 % higher than that of the best setting so far on the same jobs. Broken constraints make a
+setting infeasible for the sampler; they are no penalty.
 
 References
 ----------
@@ -204,7 +204,7 @@ def _simulate(
 def _is_promising(of: Any, trial: Trial, incumbent: Trial | None) -> bool:
     """Return whether a setting goes on after the windows that it was simulated on."""
     last = trial.windows[-1]
-    if last.excess >= _FAR or of.should_prune():
+    if last.ratio == 1 or last.excess >= _FAR or of.should_prune():
         return False
     if incumbent is None:
         return True

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 #: Settings that are simulated on the validation part at a time, and at most.
 _FINALISTS, _MOST_FINALISTS = 5, 20
 #: Share of the gain that must be left without the changes that hardly contribute.
-_KEPT_GAIN = 0.9
+_KEPT_GAIN = 0.95
 #: Labels of the last comparison.
 PROPOSED, DEFAULTS, BEST_RANDOM = "proposed", "Slurm defaults", "best of 20 random"
 
@@ -147,7 +147,7 @@ def tune(
     space: Space,
     folder: Path,
     *,
-    trials: int = 100,
+    trials: int = 200,
     sampler: str = "tpe",
     seed: int = 1,
     repeat: int = 5,
@@ -260,7 +260,7 @@ def _simplified(
     Return the chosen settings without the changes that hardly contribute.
 
     Changes are left out one after the other, those that contribute least first, as long as all
-    constraints are kept and nine tenths of the gain on the validation part are left.
+    constraints are kept and 95 % of the gain on the validation part is left.
     """
     if chosen is None:
         return None

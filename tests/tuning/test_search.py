@@ -71,6 +71,25 @@ def test_a_setting_much_worse_than_the_best_so_far_is_stopped():
     assert all(trial.windows[0].ratio <= lowest * 1.1 for trial in complete)
 
 
+def test_a_change_without_effect_is_stopped():
+    class NoEffect(Bowl):
+        def _of(self, choice):
+            result = super()._of(choice)
+            result.ratio = 1.0 if list(choice) == ["y"] else result.ratio
+            return result
+
+    trials = search(SPACE, NoEffect(), ("short", "long"), trials=20, sampler="tpe", seed=1)
+    alone = [trial for trial in trials[RANDOM:] if list(trial.choice) == ["y"]]
+    assert alone
+    assert not any(trial.complete for trial in alone)
+
+
+def test_changes_of_one_setting_follow_the_random_ones():
+    trials = search(SPACE, Bowl(), ("short",), trials=8, sampler="tpe", seed=1)
+    single = [trial.choice for trial in trials[RANDOM : RANDOM + 4]]
+    assert single == [{"x": "1"}, {"y": "1"}, {"x": "2"}, {"y": "2"}]
+
+
 def test_the_sampler_finds_lower_waits_than_chance():
     def lowest(sampler):
         trials = search(SPACE, Bowl(), ("short",), trials=40, sampler=sampler, seed=5)
