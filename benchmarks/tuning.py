@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from cpsched.study.log_study import study_of_log
 from cpsched.study.policies import following
 from cpsched.tuning.measure import Limits, Measuring
-from cpsched.tuning.parts import parts_of
+from cpsched.tuning.parts import parts_of, windows_of
 from cpsched.tuning.search import SAMPLERS, Trial, search
 from cpsched.tuning.site import Site
 
@@ -97,10 +97,11 @@ def compare_samplers(args: argparse.Namespace) -> Iterator[dict[str, object]]:
     site = Site(study_of_log(Path(args.log), given, str))
     space = site.searched((), (), None)
     workload = site.fitted.workload
-    windows = parts_of(workload.submit, _DAY, workload.title).search
+    part = parts_of(workload.submit, workload.title).search
+    measuring = Measuring(site.study, site.scenario_of, Path(args.folder), Limits().for_choice())
+    windows = windows_of(part, *measuring.waits(part), workload.title)
     length = windows[-1].end - windows[-1].start
     shares = [(window.end - window.start) / length for window in windows]
-    measuring = Measuring(site.study, site.scenario_of, Path(args.folder), Limits())
     for seed in range(1, args.seeds + 1):
         for sampler in args.sampler or SAMPLERS:
             trials = search(

@@ -39,7 +39,7 @@ def command(
     log: WorkloadFile,
     allow: Annotated[
         list[str] | None,
-        option(COMPARISON, help="Search these settings, such as 'bf_*' (repeatable).",
+        option(COMPARISON, help="Search only these settings, such as 'bf_*' (repeatable).",
                metavar="PATTERN"),
     ] = None,
     forbid: Annotated[
@@ -48,13 +48,15 @@ def command(
     ] = None,
     space: Annotated[
         Path | None,
-        option(COMPARISON, help="TOML file with the values of each setting.", metavar="FILE"),
+        option(COMPARISON, help="Search only the settings of this TOML file.", metavar="FILE"),
     ] = None,
     list_settings: Annotated[
         bool, option(COMPARISON, "--list-settings", help="List the settings and their values.")
     ] = False,
     trials: Annotated[
-        int, option(COMPARISON, help="Number of settings to try.", min=1, metavar="N")
+        int,
+        option(COMPARISON, help="Number of settings to try, besides 20 random ones.", min=1,
+               metavar="N"),
     ] = 200,
     sampler: Annotated[
         Literal["tpe", "nsga2", "random"], option(COMPARISON, help="Search method of Optuna.")
@@ -137,10 +139,10 @@ def _list(whole: Space, wanted: Space) -> None:
     rows = [
         [item.key, ", ".join(value or "none" for value in item.values), item.current or "none",
          str(item.cost), "yes" if key in wanted.settings else "no"]
-        for key, item in whole.settings.items()
+        for key, item in {**whole.settings, **wanted.settings}.items()
     ]  # fmt: skip
     headers = ["setting", "values", "now", "cost", "searched"]
-    echo(table_text(headers, rows, width=width(), names=len(headers)))
+    echo(table_text(headers, rows, width=width(), names=len(headers), unbroken=1))
     echo(
         f"\n{wanted.size:.2g} combinations are searched. Costs: reconfigure (users need not react),"
     )

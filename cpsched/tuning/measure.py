@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import RunError
 from cpsched.metrics.definitions import ALL
+from cpsched.metrics.jobs import wait
+from cpsched.metrics.waits import began
+from cpsched.metrics.window import finished
 from cpsched.report.results_table import load_results
 from cpsched.study.campaign import carry_out
+from cpsched.study.reader import load_run
 from cpsched.study.scenarios import BASELINE, Scenario, what_if
 from cpsched.study.study import JITTER
 from cpsched.tuning.settings import digest_of
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
     from cpsched.study.study import Study
     from cpsched.tuning.parts import Window
     from cpsched.tuning.settings import Choice
+    from cpsched.util.types import IntArray
 
 WAIT, LONGEST, TAIL = "common_wait_mean_s", "common_wait_max_s", "wait_p99.9_s"
 UTILIZATION = "steady_utilization_core"
@@ -51,11 +56,22 @@ class Limits:
         Of the longest wait.
     utilization
         Smallest ratio of the utilization.
+    tail_by_value
+        Whether the longest and the p99.9 wait count by their values, not with confidence.
     """
 
     wait: float = 1.1
     longest: float = 1.2
     utilization: float = 0.99
+    tail_by_value: bool = False
+
+    def for_choice(self) -> Limits:
+        """
+        Return the limits for the choice of settings: half of each rise is left for later jobs.
+        """
+        return replace(
+            self, wait=(1 + self.wait) / 2, longest=(1 + self.longest) / 2, tail_by_value=True
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,6 +209,14 @@ class Measuring:
             raise RunError(f"{failure.name} failed: {failure.error}")
         return load_results(folder)
 
+    def waits(self, window: Window) -> tuple[IntArray, IntArray]:
+        """Return submits and waits of a window's jobs under the site's settings, seconds."""
+        (run,) = self.table({}, window, 1).study.runs
+        schedule = load_run(run.path).schedule
+        submit = schedule.workload.submit
+        ran = finished(schedule) & (submit >= window.start)
+        return submit[ran], wait(submit[ran], began(schedule)[ran])
+
     def against(self, label: str, other: str, window: Window) -> Result | None:
         """Return the mean wait of a label against another's in the last table of a window."""
         table = load_results(self._path(window), baseline=other)
@@ -262,9 +286,9 @@ def _longer_waits(
     """
     Yield the waits above their limits, and whether they are with confidence.
 
-    That means that their interval lies above. The longest and the p99.9 wait of a single run have
-    no interval, and count by their values. A wait must rise by a minute and by a twentieth of the
-    mean wait of all jobs.
+    That means that their interval lies above. The longest and the p99.9 wait count by their values
+    if they have no interval, or the limits say so. A wait must rise by a minute and by a twentieth
+    of the mean wait of all jobs.
     """
     checked = [("longest wait", _row(table, run, LONGEST), limits.longest, True)]
     if (tail := table.get(run, TAIL)) is not None:
@@ -276,9 +300,10 @@ def _longer_waits(
         if (jobs.value or 0) >= _FEWEST:
             checked.append((f"mean wait of {' '.join(row.group)}", row, limits.wait, False))
     least = max(_LEAST_RISE, _LEAST_SHARE * (_row(table, run, WAIT).base_value or 0))
-    for what, row, limit, by_value in checked:
+    for what, row, limit, is_tail in checked:
         if _ratio(row) > limit and (row.difference or 0) >= least:
-            confident = row.interval[0] > limit if row.interval else by_value
+            by_value = is_tail and (limits.tail_by_value or row.interval is None)
+            confident = by_value or (row.interval is not None and row.interval[0] > limit)
             yield Broken(what=what, ratio=_ratio(row), limit=limit), confident
 
 

@@ -1,13 +1,16 @@
 """
 The parts of a log, by time: one to search on, one to choose on, and one to report on.
 
-Jobs of the last part decide nothing: settings are chosen on earlier jobs alone.
+Jobs of the last part decide nothing: settings are chosen on earlier jobs alone. The search part has
+shorter windows, on which settings that are not promising are stopped.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from cpsched.errors import ConfigError
 from cpsched.study.paired import DAY, FEWEST
@@ -17,8 +20,12 @@ if TYPE_CHECKING:
 
 #: Shares of the log's time.
 SEARCH, VALIDATION = 0.5, 0.2
-#: Shares of the search part that the windows of a search cover, which end where it ends.
-_WINDOWS = (0.2, 0.5, 1.0)
+#: Shares of the search part that its shorter windows cover.
+_WINDOWS = (0.2, 0.5)
+#: Positions of a window that are compared.
+_POSITIONS = 100
+#: Seconds before a part that are simulated and not measured. Shorter windows have a day.
+_WARM_UP = 7 * DAY
 #: Fewest jobs of a part.
 _FEWEST_JOBS = 200
 
@@ -31,7 +38,7 @@ class Window:
     Attributes
     ----------
     name
-        ``search 1``, ``validation`` or ``test``.
+        ``search``, ``search 1``, ``validation`` or ``test``.
     first
         First submit of the simulation, which warms up until ``start``.
     start, end
@@ -50,22 +57,21 @@ class Window:
 @dataclass(frozen=True)
 class Parts:
     """
-    The windows of all parts.
+    The parts of a log.
 
     Attributes
     ----------
-    search
-        From short to long. The last one is the whole part.
-    validation, test
-        The jobs on which a setting is chosen, and those on which it is reported.
+    search, validation, test
+        The jobs on which settings are tried, those on which one is chosen, and those on which it is
+        reported.
     """
 
-    search: tuple[Window, ...]
+    search: Window
     validation: Window
     test: Window
 
 
-def parts_of(submit: IntArray, warm_up: int, where: str) -> Parts:
+def parts_of(submit: IntArray, where: str) -> Parts:
     """
     Split a log by time.
 
@@ -73,8 +79,6 @@ def parts_of(submit: IntArray, warm_up: int, where: str) -> Parts:
     ----------
     submit
         Submits in ascending order, seconds of the log's clock.
-    warm_up
-        Seconds before a window that are simulated and not measured.
     where
         The log, in errors.
 
@@ -96,19 +100,50 @@ def parts_of(submit: IntArray, warm_up: int, where: str) -> Parts:
     at_validation = begin + round(SEARCH * length)
     at_test = begin + round((SEARCH + VALIDATION) * length)
 
-    def window(name: str, start: int, stop: int) -> Window:
-        jobs = int(((submit >= start) & (submit < stop)).sum())
-        if jobs < _FEWEST_JOBS:
-            raise ConfigError(
-                f"has {jobs:,} jobs for {name}. At least {_FEWEST_JOBS:,} are needed.", where=where
-            )
-        return Window(name, max(begin, start - warm_up), start, stop, jobs)
-
     return Parts(
-        search=tuple(
-            window(f"search {number}", at_validation - round(part * SEARCH * length), at_validation)
-            for number, part in enumerate(_WINDOWS, 1)
-        ),
-        validation=window("validation", at_validation, at_test),
-        test=window("test", at_test, end),
+        search=_window("search", begin, at_validation, submit, where),
+        validation=_window("validation", at_validation, at_test, submit, where),
+        test=_window("test", at_test, end, submit, where),
     )
+
+
+def windows_of(part: Window, submit: IntArray, wait: IntArray, where: str) -> tuple[Window, ...]:
+    """
+    Return the windows of a search, from short to long; the last one is the whole search part.
+
+    The shorter ones are where jobs wait most under the site's settings: elsewhere all settings are
+    alike.
+
+    Parameters
+    ----------
+    submit, wait
+        Submits of the part in ascending order, and waits under the site's settings, seconds.
+    where
+        The log, in errors.
+
+    Raises
+    ------
+    ConfigError
+        If a window has too few jobs.
+    """
+    total = np.concatenate([[0], np.cumsum(wait)])
+    windows = []
+    for number, share in enumerate(_WINDOWS, 1):
+        length = round(share * (part.end - part.start))
+        starts = np.linspace(part.start, part.end - length, _POSITIONS).astype(np.int64)
+        within = np.searchsorted(submit, [starts, starts + length])
+        # The first of equal ones.
+        start = int(starts[np.argmax(total[within[1]] - total[within[0]])])
+        windows.append(_window(f"search {number}", start, start + length, submit, where, DAY))
+    return (*windows, part)
+
+
+def _window(
+    name: str, start: int, end: int, submit: IntArray, where: str, warm_up: int = _WARM_UP
+) -> Window:
+    jobs = int(((submit >= start) & (submit < end)).sum())
+    if jobs < _FEWEST_JOBS:
+        raise ConfigError(
+            f"has {jobs:,} jobs for {name}. At least {_FEWEST_JOBS:,} are needed.", where=where
+        )
+    return Window(name, max(int(submit[0]), start - warm_up), start, end, jobs)

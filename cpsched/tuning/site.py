@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cpsched.slurm.dispatch.policy import SlurmPolicy
     from cpsched.study.study import Study
     from cpsched.systems.mapping import Fitted
-    from cpsched.tuning.settings import Choice, Space
+    from cpsched.tuning.settings import Choice, Setting, Space
 
 #: Settings that are changes of a queue: ``max-time NAME``.
 _CHANGES = frozenset(QUEUE_CHANGES.values())
@@ -86,19 +86,20 @@ class Site:
         for key, item in space.settings.items():
             for value in item.values:
                 try:
-                    self._check(key, value)
+                    self._check(item, value)
                 except (ConfigError, ValueError) as error:
                     raise ConfigError(f"{value!r}: {error}", where=file, key=key) from error
         return space
 
-    def _check(self, key: str, value: str) -> None:
+    def _check(self, setting: Setting, value: str) -> None:
         """Raise an error if a setting cannot have a value."""
-        made = self.scenario_of("value", {key: value})
+        needed = dict([setting.needs]) if setting.needs else {}
+        made = self.scenario_of("value", {**needed, setting.key: value})
         if made.dispatcher:
             build("dispatchers", made.dispatcher)
         changed_system(self.fitted.system, made.changes)
-        if key in PARAMETERS:
-            PARAMETERS[key].kind.read(value)
+        if setting.key in PARAMETERS:
+            PARAMETERS[setting.key].kind.read(value)
         elif made.settings and self.policy is not None:
             edited(self.policy, made.settings)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpsched.report.findings import Effect
+from cpsched.metrics.definitions import title_of
+from cpsched.report.findings import Effect, change, wait_change
+from cpsched.tuning.measure import WAIT
 from cpsched.tuning.proposal import sacctmgr_commands, slurm_diff
 from cpsched.tuning.tune import BEST_RANDOM, DEFAULTS, PROPOSED
 from cpsched.util.terminal import table_text
@@ -21,13 +23,15 @@ if TYPE_CHECKING:
 
 #: Most constraints and settings of a front that are named.
 _MOST = 5
+#: Smaller rises of a mean wait are not named, seconds.
+_NOTICED = 60
 _DAY = 86400
 
 
 def search_lines(tuned: Tuned) -> Iterator[str]:
     """Yield what was searched, and how many settings were stopped or broke a constraint."""
     parts = tuned.parts
-    whole = parts.search[-1]
+    whole = parts.search
     yield (
         f"Search on {_jobs(whole)}, choice on {_jobs(parts.validation)}, report on"
         f" {_jobs(parts.test)}. The parts follow one another in time."
@@ -57,13 +61,20 @@ def answer_lines(tuned: Tuned) -> Iterator[str]:
     else:
         yield f"On later jobs, {PROPOSED}: {_effects(proposed)}."
         if not tuned.is_better:
-            yield "No setting is significantly better on later jobs. Keep the current settings."
+            yield "They are not significantly better on later jobs. Keep the current settings."
         yield from _constraints(proposed)
+        yield _longer_waits(tuned, proposed)
         ratios = (tuned.searched.ratio, tuned.validated.ratio, proposed.ratio)
-        search, validation, test = (f"{100 * (ratio - 1):+.0f} %" for ratio in ratios)
+        search, validation, test = map(change, ratios)
+        fitted = " The rest is overfitting, or other jobs." if proposed.ratio > ratios[0] else ""
         yield (
             f"Mean wait on the search part {search}, on the validation part {validation}, on later"
-            f" jobs {test}. The difference is overfitting, or other jobs."
+            f" jobs {test}.{fitted}"
+        )
+    if BEST_RANDOM not in tuned.results:
+        yield (
+            "None of the 20 random settings is better on the validation part with all constraints"
+            " kept."
         )
     for label in (BEST_RANDOM, DEFAULTS):
         if (other := tuned.results.get(label)) is not None:
@@ -97,6 +108,21 @@ def _constraints(measured: Measured) -> Iterator[str]:
         shown = [f"{escaped(item.what)} {item.ratio:.2f}" for item in measured.unclear[:_MOST]]
         more = f" and {len(measured.unclear) - _MOST} more" if len(measured.unclear) > _MOST else ""
         yield f"Above their limits, but not with confidence: {', '.join(shown)}{more}."
+
+
+def _longer_waits(tuned: Tuned, proposed: Measured) -> str:
+    """Return which groups of later jobs wait significantly longer."""
+    rows = [
+        row
+        for row in (tuned.table.group_rows(proposed.wait.run) if tuned.table else ())
+        if row.metric == WAIT and row.effect == "worse" and (row.difference or 0) >= _NOTICED
+    ]
+    rows.sort(key=lambda row: -(row.difference or 0))
+    if not rows:
+        return "No group of later jobs waits significantly longer."
+    listed = [f"{escaped(title_of(row.group))} {wait_change(row)}" for row in rows[:_MOST]]
+    more = f", {counted(len(rows) - _MOST, 'more group')}" if len(rows) > _MOST else ""
+    return f"Of later jobs, these wait longer: {', '.join(listed)}{more}."
 
 
 def changes_text(tuned: Tuned, width: int) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.study.verdicts import LOWER
 from cpsched.tuning.measure import Limits, Measuring, as_data, measured
-from cpsched.tuning.parts import parts_of
+from cpsched.tuning.parts import parts_of, windows_of
 from cpsched.tuning.search import RANDOM, search
 from cpsched.tuning.settings import Choice, digest_of
 
@@ -62,6 +62,8 @@ class Tuned:
     ----------
     parts
         The parts of the log.
+    windows
+        Of the search, from short to long.
     choice
         The proposed changes of settings; empty: none is proposed.
     trials
@@ -82,6 +84,7 @@ class Tuned:
     """
 
     parts: Parts
+    windows: tuple[Window, ...]
     choice: Choice
     trials: tuple[Trial, ...]
     finalists: tuple[Measured, ...]
@@ -115,7 +118,7 @@ class Tuned:
 
     def as_data(self) -> dict[str, Any]:
         """Return the outcome as plain values by name."""
-        windows = (*self.parts.search, self.parts.validation, self.parts.test)
+        windows = (*self.windows, self.parts.validation, self.parts.test)
         return {
             "windows": [asdict(window) for window in windows],
             "choice": dict(self.choice),
@@ -151,7 +154,6 @@ def tune(
     sampler: str = "tpe",
     seed: int = 1,
     repeat: int = 5,
-    warm_up: int = 86400,
     limits: Limits | None = None,
     workers: int = 1,
     executor: str | None = None,
@@ -170,8 +172,6 @@ def tune(
         Number of settings that are tried, besides 20 random ones.
     repeat
         Repetitions with jittered submits on the validation and the test part.
-    warm_up
-        Seconds before each part that are simulated and not measured.
 
     Raises
     ------
@@ -181,15 +181,22 @@ def tune(
     limits = limits or Limits()
     show = progress or (lambda *_: None)
     workload = site.fitted.workload
-    parts = parts_of(workload.submit, warm_up, workload.title)
+    title = workload.title
+    parts = parts_of(workload.submit, title)
     measuring = Measuring(
-        site.study, site.scenario_of, folder, limits, workers=workers, executor=executor
+        site.study,
+        site.scenario_of,
+        folder,
+        limits.for_choice(),
+        workers=workers,
+        executor=executor,
     )
-
+    submit, wait = measuring.waits(parts.search)
+    windows = windows_of(parts.search, submit, wait, title)
     tried = search(
         space,
         measuring,
-        parts.search,
+        windows,
         trials=trials,
         sampler=sampler,
         seed=seed,
@@ -211,10 +218,11 @@ def tune(
         against_random = measuring.against(PROPOSED, BEST_RANDOM, parts.test)
     return Tuned(
         parts=parts,
+        windows=windows,
         choice=choice,
         trials=tuple(tried),
         finalists=tuple(finalists),
-        searched=next(iter(measuring.measure([choice], parts.search[-1])), None),
+        searched=next(iter(measuring.measure([choice], parts.search)), None),
         validated=chosen,
         results=results,
         against_random=against_random,
@@ -260,18 +268,24 @@ def _simplified(
     Return the chosen settings without the changes that hardly contribute.
 
     Changes are left out one after the other, those that contribute least first, as long as all
-    constraints are kept and 95 % of the gain on the validation part is left.
+    constraints are kept and 95 % of the gain is left, on the search and on the validation part.
     """
     if chosen is None:
         return None
-    most = 1 - _KEPT_GAIN * (1 - chosen.ratio)
+    (searched,) = measuring.measure([chosen.choice], parts.search)
+    most, most_searched = (1 - _KEPT_GAIN * (1 - item.ratio) for item in (chosen, searched))
     rest = chosen
     for item in sorted(
         _contributions(space, chosen.choice, parts, measuring), key=lambda item: item.without
     ):
         fewer = space.changed({key: rest.choice[key] for key in rest.choice if key != item.key})
-        for result in measuring.measure([fewer], parts.validation, repeat):
-            if not result.broken and result.ratio <= most:
+        for result, on_search in zip(
+            measuring.measure([fewer], parts.validation, repeat),
+            measuring.measure([fewer], parts.search),
+            strict=True,
+        ):
+            kept = not result.broken and not on_search.broken
+            if kept and result.ratio <= most and on_search.ratio <= most_searched:
                 rest = result
     return rest
 

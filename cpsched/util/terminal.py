@@ -22,6 +22,7 @@ def table_text(
     *,
     width: int = 120,
     names: int = 1,
+    unbroken: int = 0,
     colour: bool = False,
 ) -> str:
     """
@@ -37,6 +38,8 @@ def table_text(
         The most characters of a line: names are wrapped to keep it, numbers are not.
     names
         How many columns are names (aligned left); the others are numbers (aligned right).
+    unbroken
+        How many of the first names are never wrapped.
     colour
         Whether styles are shown (ANSI).
     """
@@ -52,7 +55,7 @@ def table_text(
             justify="left" if name else "right",
             vertical="top",
             overflow="fold",
-            no_wrap=not name,
+            no_wrap=not name or at < unbroken,
             min_width=min(12, len(header)) if name else None,
         )
     narrowest = [_width(header) if at >= names else min(12, len(header))
@@ -60,8 +63,9 @@ def table_text(
     for row in rows:
         cells = [cell if isinstance(cell, tuple) else (cell, "") for cell in row]
         table.add_row(*(Text(_safe(text), style) for text, style in cells))
-        for at, (text, _) in enumerate(cells[names:], names):
-            narrowest[at] = max(narrowest[at], _width(text))
+        for at, (text, _) in enumerate(cells):
+            if at >= names or at < unbroken:
+                narrowest[at] = max(narrowest[at], _width(text))
     out = io.StringIO()
     console = Console(
         file=out,

@@ -85,6 +85,15 @@ def test_the_longest_wait_of_repetitions_needs_confidence():
     assert broken(row(LONGEST, 1.4, interval=(1.3, 1.5))) == (["longest wait"], [])
 
 
+def test_the_choice_leaves_half_of_each_rise_for_later_jobs():
+    limits = Limits(wait=1.1, longest=1.4).for_choice()
+    assert (limits.wait, limits.longest) == (pytest.approx(1.05), pytest.approx(1.2))
+    group = row(WAIT, 1.2, interval=(1.06, 1.4), group=PHYSICS)
+    longest = row(LONGEST, 1.3, interval=(0.9, 2.1))
+    result = measured(table(group, longest), RUN, {}, limits)
+    assert {item.what for item in result.broken} == {"mean wait of account physics", "longest wait"}
+
+
 def test_jobs_that_do_not_run_to_their_end_must_not_become_more():
     assert broken(lost=10, base_lost=6) == ([], [])
     assert broken(lost=11, base_lost=6) == (["jobs that cannot run to their end"], [])

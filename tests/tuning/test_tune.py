@@ -18,7 +18,7 @@ from cpsched.tuning.measure import Broken, Limits
 from cpsched.tuning.proposal import sacctmgr_commands, slurm_diff
 from cpsched.tuning.settings import Setting, Space
 from cpsched.tuning.site import Site
-from cpsched.tuning.text import _constraints, proposal_text
+from cpsched.tuning.text import _constraints, answer_lines, proposal_text
 from cpsched.tuning.tune import PROPOSED, Tuned, _simplified, _validated, tune
 
 pytest.importorskip("optuna")
@@ -138,7 +138,7 @@ def test_changes_that_contribute_nothing_are_left_out_if_constraints_allow_it(al
     measuring = _OneMatters(alone_broken)
     choice = dict.fromkeys("wxyz", "1")
     chosen = SimpleNamespace(choice=choice, ratio=0.5, broken=())
-    parts = SimpleNamespace(validation="validation")
+    parts = SimpleNamespace(search="search", validation="validation")
     kept = _simplified(space, chosen, parts, measuring, 2).choice
     assert "x" in kept
     assert len(kept) == number
@@ -146,18 +146,18 @@ def test_changes_that_contribute_nothing_are_left_out_if_constraints_allow_it(al
 
 
 def test_changes_are_left_out_while_most_of_the_gain_is_left():
-    """Each of ten changes lowers the mean wait by a twentieth of the site's: one may go."""
-    keys = "abcdefghij"
+    """Each of thirty changes lowers the mean wait by a sixtieth of the site's: one may go."""
+    keys = [f"x{number}" for number in range(30)]
     space = Space.of([Setting(key=key, values=("0", "1"), current="0") for key in keys])
     measuring = SimpleNamespace(
         measure=lambda choices, window, repeat=1: [
-            SimpleNamespace(choice=choice, ratio=1 - len(choice) / 20, broken=())
+            SimpleNamespace(choice=choice, ratio=1 - len(choice) / 60, broken=())
             for choice in choices
         ]
     )
     chosen = SimpleNamespace(choice=dict.fromkeys(keys, "1"), ratio=0.5, broken=())
-    parts = SimpleNamespace(validation="validation")
-    assert len(_simplified(space, chosen, parts, measuring, 2).choice) == 9
+    parts = SimpleNamespace(search="search", validation="validation")
+    assert len(_simplified(space, chosen, parts, measuring, 2).choice) == 29
 
 
 LONGEST = SimpleNamespace(value=100)
@@ -268,11 +268,42 @@ def test_waits_above_a_limit_without_confidence_are_named():
     assert lines[-1] == "1 more constraint is broken on later jobs."
 
 
+def outcome(later, random=None):
+    """Return an outcome whose mean wait is 0.7 and 0.8 of the site's before the later jobs."""
+
+    def measured_at(ratio):
+        row = SimpleNamespace(
+            run="changed", days=None, ratio=ratio, interval=None, verdict="one run",
+            definition=SimpleNamespace(title="mean wait"), is_of_log=False,
+        )  # fmt: skip
+        return SimpleNamespace(ratio=ratio, wait=row, longest=row, broken=(), unclear=())
+
+    results = {PROPOSED: measured_at(later)}
+    if random:
+        results["best of 20 random"] = measured_at(random)
+    return Tuned(
+        parts=None, windows=(), choice={"x": "1"}, trials=(), finalists=(),
+        searched=measured_at(0.7), validated=measured_at(0.8), results=results,
+        against_random=None, table=None, contributions=(),
+    )  # fmt: skip
+
+
+def test_the_answer_says_what_is_left_of_the_gain():
+    lines = list(answer_lines(outcome(0.9)))
+    assert "They are not significantly better on later jobs. Keep the current settings." in lines
+    assert "No group of later jobs waits significantly longer." in lines
+    part = "Mean wait on the search part -30 %, on the validation part -20 %, on later jobs -10 %."
+    assert f"{part} The rest is overfitting, or other jobs." in lines
+    assert any(line.startswith("None of the 20 random settings is better") for line in lines)
+    assert not any("overfitting" in line for line in answer_lines(outcome(0.6)))
+    assert not any(line.startswith("None of the 20") for line in answer_lines(outcome(0.6, 0.8)))
+
+
 @pytest.mark.parametrize(("verdict", "typed"), [("lower", True), ("unclear", False)])
 def test_settings_that_are_not_better_are_not_proposed(verdict, typed):
     wait = SimpleNamespace(verdict=verdict)
     result = Tuned(
-        parts=None, choice={"bf_window": "2880"}, trials=(), finalists=(), searched=None,
+        parts=None, windows=(), choice={"bf_window": "2880"}, trials=(), finalists=(), searched=None,
         validated=None, results={PROPOSED: SimpleNamespace(wait=wait)}, against_random=None,
         table=None, contributions=(),
     )  # fmt: skip
@@ -360,6 +391,9 @@ def test_settings_are_listed_without_a_search(four_cores, cpsched):
     code, out, err = cpsched("tune", str(log), "--system", "four.toml", "--list-settings")
     assert (code, err) == (0, "")
     assert "order.aging" in out
+    (four_cores / "space.toml").write_text("[settings]\n'order.aging' = ['7777']\n")
+    options = ("--system", "four.toml", "--space", "space.toml", "--list-settings")
+    assert "7777, 43200" in cpsched("tune", str(log), *options)[1]
     assert not (four_cores / "log-tune").exists()
 
 
