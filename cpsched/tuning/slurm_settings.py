@@ -28,7 +28,7 @@ _PARAMETERS: dict[str, Sequence[int | str]] = {
     "bf_resolution": (60, 300, 600, 1800),
     "bf_max_job_test": (100, 500, 2000, 10_000),
     "bf_max_job_user": (0, 5, 10, 20, 50),
-    "bf_min_age_reserve": (0, 600, 3600, 14_400),
+    "bf_min_age_reserve": (0, 600, 3600, 14_400, 43_200, 86_400),
     "default_queue_depth": (100, 500, 2000),
 }
 #: Values of times, seconds.
