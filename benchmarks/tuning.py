@@ -98,7 +98,9 @@ def compare_samplers(args: argparse.Namespace) -> Iterator[dict[str, object]]:
     space = site.searched((), (), None)
     workload = site.fitted.workload
     part = parts_of(workload.submit, workload.title).search
-    measuring = Measuring(site.study, site.scenario_of, Path(args.folder), Limits().for_choice())
+    measuring = Measuring(
+        site.study, site.scenario_of, Path(args.folder), Limits(tail_by_value=True)
+    )
     windows = windows_of(part, *measuring.waits(part), workload.title)
     length = windows[-1].end - windows[-1].start
     shares = [(window.end - window.start) / length for window in windows]

@@ -22,7 +22,6 @@ from cpsched.cli.options import (
 )
 from cpsched.cli.output import echo, print_json
 from cpsched.cli.progress import steps
-from cpsched.errors import ConfigError
 from cpsched.util.interruption import note_kept_runs
 
 if TYPE_CHECKING:
@@ -69,7 +68,8 @@ def command(
     ] = 5,
     wait_factor: Annotated[
         float,
-        option(COMPARISON, help="Largest ratio of waits of groups.", metavar="FACTOR"),
+        option(COMPARISON, help="Largest ratio of the p99.9 wait and of mean waits of groups.",
+               metavar="FACTOR"),
     ] = 1.1,
     longest_factor: Annotated[
         float, option(COMPARISON, help="Largest ratio of the longest wait.", metavar="FACTOR")
@@ -100,10 +100,7 @@ def command(
         _list(site.space, wanted)
         return
     folder = out or default_folder(log, "tune")
-    limits = Limits(
-        wait=_factor("--wait-factor", wait_factor),
-        longest=_factor("--longest-factor", longest_factor),
-    )
+    limits = Limits(wait=wait_factor, longest=longest_factor)
     note_kept_runs()
     with steps() as progress:
         tuned = tune(
@@ -124,12 +121,6 @@ def command(
         print_json("tune", tuned.as_data(), version=1)
     else:
         _show(tuned, site, folder)
-
-
-def _factor(option: str, value: float) -> float:
-    if not 1 <= value <= 100:
-        raise ConfigError(f"{value:g} must be a factor from 1 to 100", key=option)
-    return value
 
 
 def _list(whole: Space, wanted: Space) -> None:
@@ -180,7 +171,10 @@ def _show(tuned: Tuned, site: Site, folder: Path) -> None:
     for line in answer_lines(tuned):
         say(line)
     for title, text in (
-        ("Mean wait on the validation part, as a ratio to now", changes_text(tuned, width())),
+        (
+            "Mean wait on the validation part, one run each, as a ratio to now",
+            changes_text(tuned, width()),
+        ),
         ("Pareto front on the search part, ratios to now", front_text(tuned, width())),
         ("", proposal_text(tuned, site.policy)),
     ):

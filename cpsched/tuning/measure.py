@@ -62,16 +62,8 @@ class Limits:
 
     wait: float = 1.1
     longest: float = 1.2
-    utilization: float = 0.99
+    utilization: float = 0.95
     tail_by_value: bool = False
-
-    def for_choice(self) -> Limits:
-        """
-        Return the limits for the choice of settings: half of each rise is left for later jobs.
-        """
-        return replace(
-            self, wait=(1 + self.wait) / 2, longest=(1 + self.longest) / 2, tail_by_value=True
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +111,11 @@ class Measured:
     def ratio(self) -> float:
         """Mean wait as a ratio to the site's. 1 where both are 0."""
         return _ratio(self.wait)
+
+    @property
+    def longest_ratio(self) -> float:
+        """Longest wait as a ratio to the site's. 1 where both are 0."""
+        return _ratio(self.longest)
 
     @property
     def excess(self) -> float:
@@ -185,7 +182,7 @@ class Measuring:
         Raises
         ------
         RunError
-            If the site's own run fails.
+            If a run fails.
         """
         folder = self._path(window)
         seeds = (0,) if repeat == 1 else tuple(range(1, repeat + 1))
@@ -217,17 +214,10 @@ class Measuring:
         ran = finished(schedule) & (submit >= window.start)
         return submit[ran], wait(submit[ran], began(schedule)[ran])
 
-    def against(self, label: str, other: str, window: Window) -> Result | None:
-        """Return the mean wait of a label against another's in the last table of a window."""
-        table = load_results(self._path(window), baseline=other)
-        return next(
-            (
-                row
-                for row in table.rows
-                if (row.run[2], row.metric, row.group) == (label, WAIT, ALL) and row.compared
-            ),
-            None,
-        )
+    def against(self, run: RunKey, base: RunKey, window: Window) -> Result | None:
+        """Return the mean wait of a run against another one's, both in the table of a window."""
+        table = load_results(self._path(window), baseline=base[2])
+        return table.get(run, WAIT)
 
     def _path(self, window: Window) -> Path:
         return self._folder / window.name.replace(" ", "-")
@@ -302,9 +292,17 @@ def _longer_waits(
     least = max(_LEAST_RISE, _LEAST_SHARE * (_row(table, run, WAIT).base_value or 0))
     for what, row, limit, is_tail in checked:
         if _ratio(row) > limit and (row.difference or 0) >= least:
-            by_value = is_tail and (limits.tail_by_value or row.interval is None)
-            confident = by_value or (row.interval is not None and row.interval[0] > limit)
+            by_value = is_tail and (limits.tail_by_value or row.difference_interval is None)
+            confident = by_value or _is_above(row, limit, least)
             yield Broken(what=what, ratio=_ratio(row), limit=limit), confident
+
+
+def _is_above(row: Result, limit: float, least: float) -> bool:
+    """Return whether the interval of a wait lies above its limit."""
+    if row.interval is not None:
+        return row.interval[0] > limit
+    # A mean wait of 0 has no ratio.
+    return row.difference_interval is not None and row.difference_interval[0] > least
 
 
 def _worse(table: ResultsTable, run: RunKey, limits: Limits) -> Iterator[Broken]:

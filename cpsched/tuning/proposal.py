@@ -10,7 +10,7 @@ from cpsched.util.quantities import duration
 from cpsched.util.slurm_quantities import clock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from cpsched.slurm.dispatch.policy import SlurmPolicy
     from cpsched.tuning.settings import Choice
@@ -30,19 +30,23 @@ def slurm_diff(policy: SlurmPolicy, choice: Choice) -> str:
     return "".join(f"{line}\n" for line in _lines(policy, choice))
 
 
-def sacctmgr_commands(choice: Choice) -> list[str]:
-    """Return the commands that change QOS. ``-1`` takes a limit away."""
+def sacctmgr_commands(policy: SlurmPolicy, choice: Choice) -> list[str]:
+    """Return the commands that change QOS. ``-1`` takes a limit away, of each resource."""
     by_name: dict[str, list[str]] = {}
     for key, value in choice.items():
         table, _, rest = key.partition(".")
         if table == "qos":
             name, _, limit = rest.rpartition(".")
-            removed = "-1" if "TRES" not in limit else "cpu=-1"
-            by_name.setdefault(name, []).append(f"{limit}={value or removed}")
+            text = value or _removed(policy.qos[name].limits[limit])
+            by_name.setdefault(name, []).append(f"{limit}={text}")
     return [
         f"sacctmgr -i modify qos {name} set {' '.join(changes)}"
         for name, changes in by_name.items()
     ]
+
+
+def _removed(limit: int | Mapping[str, int]) -> str:
+    return "-1" if isinstance(limit, int) else ",".join(f"{name}=-1" for name in limit)
 
 
 def _lines(policy: SlurmPolicy, choice: Choice) -> Iterator[str]:
@@ -52,7 +56,8 @@ def _lines(policy: SlurmPolicy, choice: Choice) -> Iterator[str]:
         if key not in words:
             if key in policy.parameters:
                 yield f"-{key}={_shown(policy, key)}"
-            yield f"+{key}={text}" if text else f"+{key}=NO"
+            if text:
+                yield f"+{key}={text}"
     if words:
         own = {
             name: _shown(policy, name)

@@ -1,5 +1,5 @@
 """
-The search: settings are proposed by Optuna, and stopped early where they are not promising.
+The search: settings are proposed by Optuna [2]_, and stopped early where they are not promising.
 
 The first 20 settings are random and simulated on all windows. The next ones change one setting at a
 time, and the sampler combines what it has learnt from both. They are simulated on a short window
@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 _BATCH = 4
 #: One of so many settings goes on to the next window.
 _REDUCTION = 3
-#: Number of random settings, from which a sampler learns. They are the cheapest alternative to it.
+#: Number of random settings, from which a sampler learns: a multiple of the batch. They are the
+#: cheapest alternative to it.
 RANDOM = 20
 #: A setting whose constraint is exceeded by this share on a short window is stopped.
 _FAR = 0.5
@@ -122,7 +123,7 @@ def search(
             alive = [
                 (of, trial)
                 for of, trial in alive
-                if trial.choice and (trial.number < RANDOM or _is_promising(of, trial, incumbent))
+                if trial.choice and _is_promising(of, trial, incumbent)
             ]
         for of, trial in zip(asked, batch, strict=True):
             trial.complete = len(trial.windows) == len(windows)
@@ -204,7 +205,11 @@ def _simulate(
 def _is_promising(of: Any, trial: Trial, incumbent: Trial | None) -> bool:
     """Return whether a setting goes on after the windows that it was simulated on."""
     last = trial.windows[-1]
-    if last.ratio == 1 or last.excess >= _FAR or of.should_prune():
+    # Random settings go on, but others compete with them.
+    is_pruned = of.should_prune()
+    if trial.number < RANDOM:
+        return True
+    if last.ratio == 1 or last.excess >= _FAR or is_pruned:
         return False
     if incumbent is None:
         return True

@@ -106,7 +106,7 @@ class Space:
         Parameters
         ----------
         allow
-            Patterns of keys, such as ``bf_*``. None: all settings that users need not react to.
+            Patterns of keys, such as ``bf_*``. Empty: all settings that users need not react to.
         forbid
             Patterns of keys that are left out.
 
@@ -133,9 +133,26 @@ class Space:
             )
             and not any(fnmatchcase(key, pattern) for pattern in forbid)
         }
-        if not kept:
-            raise ConfigError("no setting is left. Allow at least one.", key="--allow")
-        return replace(self, settings=kept)
+        return self._with_effect(kept)
+
+    def _with_effect(self, kept: Mapping[str, Setting]) -> Space:
+        """
+        Return the space of some settings.
+
+        One that needs a value of a setting that is not among them is left out, unless the site has
+        that value.
+        """
+        settings = {}
+        for key, item in kept.items():
+            if item.needs is None or item.needs[0] in kept:
+                settings[key] = item
+            elif self.settings[item.needs[0]].current == item.needs[1]:
+                settings[key] = replace(item, needs=None)
+        if not settings:
+            needed = {f"{item.needs[0]}={item.needs[1]}" for item in kept.values() if item.needs}
+            hint = f" {', '.join(kept)} has no effect without {', '.join(needed)}." if kept else ""
+            raise ConfigError(f"no setting is left.{hint} Allow more.", key="--allow")
+        return Space(settings)
 
     def from_file(self, path: Path) -> Space:
         """
@@ -164,7 +181,7 @@ class Space:
                     f"unknown setting.{did_you_mean(key, self.settings)}", where=path, key=key
                 )
             settings.append(_with_values(self.settings[key], values, path))
-        return Space.of(settings)
+        return self._with_effect(Space.of(settings).settings)
 
 
 def _with_values(setting: Setting, values: object, path: Path) -> Setting:
@@ -178,7 +195,9 @@ def _with_values(setting: Setting, values: object, path: Path) -> Setting:
         if not isinstance(value, str | int | float):
             raise ConfigError(f"{value!r} must be a text or a number", where=path, key=setting.key)
         texts.append(("yes" if value else "no") if isinstance(value, bool) else str(value))
-    every = dict.fromkeys([*texts, setting.current])
+    every = list(dict.fromkeys([*texts, setting.current]))
+    if all(text.isdecimal() for text in every):
+        every.sort(key=int)
     return replace(setting, values=tuple(every))
 
 

@@ -123,5 +123,5 @@ class Site:
             if key in PARAMETERS:
                 default = PARAMETERS[key].default
                 same = [text for text in item.values if PARAMETERS[key].kind.read(text) == default]
-                choice[key] = same[0] if same else str(default)
+                choice[key] = same[0] if same else str(PARAMETERS[key].kind.shown(default))
         return space.changed(choice)

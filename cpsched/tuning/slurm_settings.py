@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.slurm.dispatch.policy import LIMITS
-from cpsched.slurm.dispatch.values import COUNT, TRES
+from cpsched.slurm.dispatch.values import COUNT, TIME, TRES
+from cpsched.tuning.parts import SEARCH
 from cpsched.tuning.settings import Cost, Setting, Space
-from cpsched.util.slurm_quantities import clock
+from cpsched.util.slurm_quantities import INFINITE, clock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 _DAY = 86400
 _WEIGHTS = (0, 100, 1000, 10_000, 100_000)
 #: Values of parameters, in Slurm's units.
-_PARAMETERS: dict[str, Sequence[int | str]] = {
-    "PriorityFavorSmall": ("no", "yes"),
+_PARAMETERS: dict[str, Sequence[int]] = {
     "bf_interval": (15, 30, 60, 120, 300),
     "bf_window": (720, 1440, 2880, 5760, 10_080),
     "bf_resolution": (60, 300, 600, 1800),
@@ -31,18 +31,22 @@ _PARAMETERS: dict[str, Sequence[int | str]] = {
     "bf_min_age_reserve": (0, 600, 3600, 14_400, 43_200, 86_400),
     "default_queue_depth": (100, 500, 2000),
 }
+#: Its 0 means all jobs.
+_OF_USERS = "bf_max_job_user"
 #: Values of times, seconds.
 _TIMES = (_DAY, 3 * _DAY, 7 * _DAY, 14 * _DAY, 30 * _DAY)
 _PRIORITIES = (0, 10, 100, 1000)
 _JOB_FACTORS = (1, 10, 100)
 _TIERS = (1, 2, 3)
-#: Limits of running jobs that are halved, doubled and taken away.
+#: Limits of QOS that are halved, doubled and taken away.
 _LIMITS = {
     name: kind
     for name, kind in LIMITS.items()
     if kind in (COUNT, TRES) and not any(word in name for word in ("Submit", "Mins", "Min"))
 }
-#: With it the size factor falls with the requested time: small and short jobs go first.
+#: Limits of a single job.
+_OF_JOBS = frozenset({"MaxTRES", "MaxTRESPerNode"})
+#: With it the size factor is divided by the requested time.
 _RELATIVE = "SMALL_RELATIVE_TO_TIME"
 
 
@@ -61,10 +65,8 @@ def slurm_space(policy: SlurmPolicy, system: System, workload: Workload | None =
     """
     return Space.of(
         [
-            *_weights(policy, system),
-            _time(policy, "PriorityMaxAge"),
-            *(_parameter(policy, name, values) for name, values in _PARAMETERS.items()),
-            _flags(policy),
+            *_priorities(policy, system),
+            *_scheduler(policy),
             *_of_qos(policy),
             *_job_factors(policy),
             *_tiers(policy, system),
@@ -73,7 +75,10 @@ def slurm_space(policy: SlurmPolicy, system: System, workload: Workload | None =
     )
 
 
-def _weights(policy: SlurmPolicy, system: System) -> Iterator[Setting]:
+def _priorities(policy: SlurmPolicy, system: System) -> Iterator[Setting]:
+    """Yield the settings of priorities; none where jobs go by their submits."""
+    if policy["PriorityType"] != "priority/multifactor":
+        return
     names = ["Age", "JobSize"]
     if policy.associations:
         names.append("Fairshare")
@@ -83,18 +88,26 @@ def _weights(policy: SlurmPolicy, system: System) -> Iterator[Setting]:
     if len(system.queues) > 1:
         names.append("Partition")
     for name in names:
-        yield _parameter(policy, f"PriorityWeight{name}", _WEIGHTS)
+        yield _ordered(f"PriorityWeight{name}", _WEIGHTS, policy[f"PriorityWeight{name}"])
+    yield _time(policy, "PriorityMaxAge")
+    yield _favor_small(policy)
+    yield _flags(policy)
 
 
-def _parameter(policy: SlurmPolicy, name: str, values: Sequence[int | str]) -> Setting:
-    current = policy[name]
-    if isinstance(current, bool):
-        return Setting(key=name, values=("no", "yes"), current="yes" if current else "no")
-    return _ordered(name, [int(value) for value in values], current)
+def _scheduler(policy: SlurmPolicy) -> Iterator[Setting]:
+    """Yield the settings of the passes; those of backfill only where it is on."""
+    for name, values in _PARAMETERS.items():
+        if not name.startswith("bf_") or policy["SchedulerType"] == "sched/backfill":
+            yield _ordered(name, values, policy[name], last=0 if name == _OF_USERS else None)
+
+
+def _favor_small(policy: SlurmPolicy) -> Setting:
+    name = "PriorityFavorSmall"
+    return Setting(key=name, values=("no", "yes"), current="yes" if policy[name] else "no")
 
 
 def _flags(policy: SlurmPolicy) -> Setting:
-    """Return the flags of priorities, with and without the one that favours short jobs."""
+    """Return the flags of priorities, with and without the one that divides by time."""
     current = policy["PriorityFlags"]
     sets = (current - {_RELATIVE}, current | {_RELATIVE})
     without, favoured = (",".join(sorted(flags)) for flags in sets)
@@ -104,14 +117,19 @@ def _flags(policy: SlurmPolicy) -> Setting:
 
 def _time(policy: SlurmPolicy, name: str) -> Setting:
     values = sorted({*_TIMES, policy[name]})
-    return Setting(key=name, values=tuple(map(clock, values)), current=clock(policy[name]))
+    shown = TIME.shown
+    return Setting(key=name, values=tuple(map(shown, values)), current=shown(policy[name]))
 
 
 def _ordered(
-    key: str, values: Sequence[int], current: int, cost: Cost = Cost.RECONFIGURE
+    key: str,
+    values: Sequence[int],
+    current: int,
+    cost: Cost = Cost.RECONFIGURE,
+    last: int | None = None,
 ) -> Setting:
-    """Return a setting of whole numbers in ascending order, the site's among them."""
-    every = sorted({*values, current})
+    """Return a setting of whole numbers in ascending order, the site's among them, one last."""
+    every = sorted({*values, current}, key=lambda value: (value == last, value))
     return Setting(key=key, values=tuple(map(str, every)), current=str(current), cost=cost)
 
 
@@ -121,22 +139,35 @@ def _of_qos(policy: SlurmPolicy) -> Iterator[Setting]:
         if several:
             yield _ordered(f"qos.{name}.Priority", _PRIORITIES, qos.priority)
         for limit, kind in _LIMITS.items():
-            if (given := qos.limits.get(limit)) is not None:
+            given = qos.limits.get(limit)
+            if given is not None and _is_finite(given):
                 texts = [str(kind.shown(_times(given, factor))) for factor in (0.5, 1, 2)]
                 # An empty value takes the limit away.
                 yield Setting(
                     key=f"qos.{name}.{limit}",
                     values=tuple(dict.fromkeys([*texts, ""])),
                     current=texts[1],
-                    cost=Cost.USERS,
+                    # A limit of each job rejects those that ask for more.
+                    cost=Cost.SCRIPTS if limit in _OF_JOBS else Cost.USERS,
                 )
 
 
+def _is_finite(limit: int | Mapping[str, int]) -> bool:
+    """Return whether a limit, or one of each resource, is neither 0 nor UNLIMITED."""
+    amounts = [limit] if isinstance(limit, int) else limit.values()
+    return any(0 < amount < INFINITE for amount in amounts)
+
+
 def _times(limit: int | Mapping[str, int], factor: float) -> int | dict[str, int]:
-    """Return a limit, or one for each resource, times a factor; at least 1."""
+    """Return a limit, or one for each resource, times a factor."""
     if isinstance(limit, int):
-        return max(1, int(limit * factor))
-    return {name: max(1, int(amount * factor)) for name, amount in limit.items()}
+        return _scaled(limit, factor)
+    return {name: _scaled(amount, factor) for name, amount in limit.items()}
+
+
+def _scaled(amount: int, factor: float) -> int:
+    """Return an amount times a factor, at least 1. 0 and UNLIMITED stay."""
+    return max(1, int(amount * factor)) if 0 < amount < INFINITE else amount
 
 
 def _job_factors(policy: SlurmPolicy) -> Iterator[Setting]:
@@ -171,12 +202,18 @@ def _times_of_queues(system: System, workload: Workload | None) -> Iterator[Sett
 
 
 def _acts(queue: Queue, workload: Workload) -> bool:
-    """Return whether jobs have the default time of a queue, because they ask for none."""
+    """
+    Return whether jobs have the default time of a queue, because they ask for none.
+
+    Only jobs of the search part count: later ones must not change what is searched.
+    """
+    submit = workload.submit
+    early = submit <= submit[0] + SEARCH * (submit[-1] - submit[0])
     # Jobs in several queues have that of the first.
     firsts = [names.partition(",")[0] == queue.name for names in workload.queue.values]
     own = np.array([*firsts, False])[workload.queue.codes]
     assumed = workload.requested_time_assumed & (workload.requested_time == queue.default_time)
-    return bool((own & assumed).any())
+    return bool((own & assumed & early).any())
 
 
 def _halved_or_doubled(key: str, time: int, most: int | None = None) -> Setting:

@@ -8,6 +8,7 @@ from cpsched.metrics.definitions import title_of
 from cpsched.report.findings import Effect, change, wait_change
 from cpsched.tuning.measure import WAIT
 from cpsched.tuning.proposal import sacctmgr_commands, slurm_diff
+from cpsched.tuning.settings import digest_of
 from cpsched.tuning.tune import BEST_RANDOM, DEFAULTS, PROPOSED
 from cpsched.util.terminal import table_text
 from cpsched.util.words import counted, escaped
@@ -36,13 +37,14 @@ def search_lines(tuned: Tuned) -> Iterator[str]:
         f"Search on {_jobs(whole)}, choice on {_jobs(parts.validation)}, report on"
         f" {_jobs(parts.test)}. The parts follow one another in time."
     )
-    tried = [trial for trial in tuned.trials if trial.choice]
-    complete = [trial for trial in tried if trial.complete]
+    # Equal choices have equal results, and count once.
+    tried = {digest_of(trial.choice): trial for trial in tuned.trials if trial.choice}
+    complete = [trial for trial in tried.values() if trial.complete]
     broken = [trial for trial in complete if trial.windows[-1].broken]
     yield (
-        f"{counted(len(tried), 'setting')} tried: {len(tried) - len(complete)} stopped early,"
-        f" {len(complete)} simulated on the whole search part. Of these {len(broken)} break a"
-        " constraint."
+        f"{counted(len(tried), 'different setting')} tried: {len(tried) - len(complete)} stopped"
+        f" early, {len(complete)} simulated on the whole search part. Of these {len(broken)} break"
+        " a constraint."
     )
 
 
@@ -54,19 +56,29 @@ def answer_lines(tuned: Tuned) -> Iterator[str]:
     """Yield the answer: the gain on later jobs with its interval, the loss, and the caveats."""
     proposed = tuned.results.get(PROPOSED)
     if proposed is None or tuned.validated is None or tuned.searched is None:
+        number = len(tuned.finalists)
         yield (
-            "No setting is better on the validation part with all constraints kept. Keep the"
+            f"None of the best {counted(number, 'setting')} is better on the validation part with"
+            " all constraints kept. Keep the current settings."
+            if number
+            else "No setting is better on the search part with all constraints kept. Keep the"
             " current settings."
         )
     else:
         yield f"On later jobs, {PROPOSED}: {_effects(proposed)}."
-        if not tuned.is_better:
-            yield "They are not significantly better on later jobs. Keep the current settings."
         yield from _constraints(proposed)
+        if not tuned.is_better:
+            why = "break a constraint" if proposed.broken else "are not significantly better"
+            yield f"They {why} on later jobs. Keep the current settings."
         yield _longer_waits(tuned, proposed)
         ratios = (tuned.searched.ratio, tuned.validated.ratio, proposed.ratio)
         search, validation, test = map(change, ratios)
-        fitted = " The rest is overfitting, or other jobs." if proposed.ratio > ratios[0] else ""
+        fitted = (
+            " The gain is smaller on later jobs: the search fitted its own jobs, or later jobs"
+            " differ."
+            if proposed.ratio > ratios[0]
+            else ""
+        )
         yield (
             f"Mean wait on the search part {search}, on the validation part {validation}, on later"
             f" jobs {test}.{fitted}"
@@ -97,10 +109,13 @@ def _constraints(measured: Measured) -> Iterator[str]:
     if not measured.broken:
         yield "All constraints are kept on later jobs."
     for broken in measured.broken[:_MOST]:
-        yield (
-            f"Broken on later jobs: {escaped(broken.what)} {broken.ratio:.2f} times the current"
-            f" one, allowed are {broken.limit:g} times."
-        )
+        if broken.ratio == float("inf"):
+            yield f"Broken on later jobs: {escaped(broken.what)}, 0 now."
+        else:
+            yield (
+                f"Broken on later jobs: {escaped(broken.what)} {broken.ratio:.2f} times the current"
+                f" one, allowed are {broken.limit:g} times."
+            )
     if (left := len(measured.broken) - _MOST) > 0:
         constraints = "constraint is" if left == 1 else "constraints are"
         yield f"{left} more {constraints} broken on later jobs."
@@ -134,6 +149,8 @@ def changes_text(tuned: Tuned, width: int) -> str:
          (f"{item.alone:.2f}", ""), (f"{item.without:.2f}", "")]
         for item in tuned.contributions
     ]  # fmt: skip
+    together = tuned.contributions[0].together
+    rows.append([("all changes", ""), ("", ""), ("", ""), (f"{together:.2f}", ""), ("1.00", "")])
     headers = ["setting", "now", "proposed", "alone", "all but it"]
     return table_text(headers, rows, width=width, names=3)
 
@@ -147,11 +164,12 @@ def front_text(tuned: Tuned, width: int) -> str:
         [
             (_settings(item.choice), ""),
             (f"{item.ratio:.2f}", ""),
-            (f"{item.longest.ratio or 1.0:.2f}", ""),
+            (f"{item.longest_ratio:.2f}", ""),
         ]
         for item in front[:_MOST]
     ]
-    return table_text(["settings", "mean wait", "longest wait"], rows, width=width, names=1)
+    text = table_text(["settings", "mean wait", "longest wait"], rows, width=width, names=1)
+    return f"{text}\nand {len(front) - _MOST} more" if len(front) > _MOST else text
 
 
 def _settings(choice: Choice) -> str:
@@ -166,8 +184,11 @@ def proposal_text(tuned: Tuned, policy: SlurmPolicy | None) -> str:
         return ""
     parts = []
     if diff := slurm_diff(policy, tuned.choice):
-        parts.append(f"slurm.conf, then 'scontrol reconfigure':\n\n{diff}")
-    if commands := sacctmgr_commands(tuned.choice):
+        parts.append(
+            "slurm.conf, then 'scontrol reconfigure' (keep words of these lines that cpsched does"
+            f" not model):\n\n{diff}"
+        )
+    if commands := sacctmgr_commands(policy, tuned.choice):
         parts.append("\n".join(["Accounting:", "", *commands, ""]))
     return "\n".join(parts)
 
@@ -182,8 +203,11 @@ def page(tuned: Tuned, title: str, policy: SlurmPolicy | None) -> str:
     for name, sentences in sections:
         lines += [f"## {name}", "", *(f"- {sentence}" for sentence in sentences), ""]
     for name, text in (
-        ("Changes: ratio of the mean wait on the validation part", changes_text(tuned, 100)),
-        ("Pareto front on the search part: ratios to now", front_text(tuned, 100)),
+        (
+            "Mean wait on the validation part, one run each, as a ratio to now",
+            changes_text(tuned, 100),
+        ),
+        ("Pareto front on the search part, ratios to now", front_text(tuned, 100)),
         ("What to type", proposal_text(tuned, policy)),
     ):
         if text:

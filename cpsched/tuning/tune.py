@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from cpsched.errors import ConfigError, check_least
 from cpsched.study.verdicts import LOWER
 from cpsched.tuning.measure import Limits, Measuring, as_data, measured
 from cpsched.tuning.parts import parts_of, windows_of
-from cpsched.tuning.search import RANDOM, search
+from cpsched.tuning.search import RANDOM, SAMPLERS, search
 from cpsched.tuning.settings import Choice, digest_of
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 _FINALISTS, _MOST_FINALISTS = 5, 20
 #: Share of the gain that must be left without the changes that hardly contribute.
 _KEPT_GAIN = 0.95
+#: Largest factor of a limit.
+_MOST_FACTOR = 100
 #: Labels of the last comparison.
 PROPOSED, DEFAULTS, BEST_RANDOM = "proposed", "Slurm defaults", "best of 20 random"
 
@@ -34,7 +37,7 @@ PROPOSED, DEFAULTS, BEST_RANDOM = "proposed", "Slurm defaults", "best of 20 rand
 @dataclass(frozen=True, kw_only=True)
 class Contribution:
     """
-    What one of the proposed changes contributes, on the validation part.
+    What one of the proposed changes contributes: one run each on the validation part.
 
     Attributes
     ----------
@@ -44,6 +47,8 @@ class Contribution:
         The mean wait against the site's, with this change alone.
     without
         The same, with all changes but this one.
+    together
+        The same, with all changes.
     """
 
     key: str
@@ -51,6 +56,7 @@ class Contribution:
     after: str
     alone: float
     without: float
+    together: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,24 +103,29 @@ class Tuned:
 
     @property
     def is_better(self) -> bool:
-        """Whether the mean wait of later jobs is significantly lower with the proposed settings."""
+        """
+        Whether the proposed settings are worth a change.
+
+        On later jobs their mean wait is significantly lower, by an interval over days, and all
+        constraints are kept.
+        """
         proposed = self.results.get(PROPOSED)
-        return proposed is not None and proposed.wait.verdict.startswith(LOWER)
+        return proposed is not None and proposed.wait.verdict == LOWER and not proposed.broken
 
     @property
     def front(self) -> list[Measured]:
-        """The settings that keep all constraints on the front of mean wait and longest wait."""
-        kept = [item for trial in self.trials if (item := trial.kept) is not None]
-        unique = {(item.wait.value, item.longest.value): item for item in kept}.values()
-        points = {id(item): (item.ratio, item.longest.ratio or 1.0) for item in unique}
-        return sorted(
-            (
-                item
-                for item in unique
-                if not any(_dominates(points[id(other)], points[id(item)]) for other in unique)
-            ),
-            key=lambda item: item.ratio,
-        )
+        """
+        The settings on the front of mean wait and longest wait that keep all constraints.
+
+        None of them has a higher mean wait than the site's settings on the search part.
+        """
+        items = _unique(self.trials)
+        points = {id(item): (item.ratio, item.longest_ratio) for item in items}
+        return [
+            item
+            for item in items
+            if not any(_dominates(points[id(other)], points[id(item)]) for other in items)
+        ]
 
     def as_data(self) -> dict[str, Any]:
         """Return the outcome as plain values by name."""
@@ -179,6 +190,9 @@ def tune(
         If the log is too short, or a setting cannot be simulated.
     """
     limits = limits or Limits()
+    _check(limits, sampler, trials, repeat)
+    # An error in them comes before the search.
+    defaults = site.defaults(space)
     show = progress or (lambda *_: None)
     workload = site.fitted.workload
     title = workload.title
@@ -187,7 +201,7 @@ def tune(
         site.study,
         site.scenario_of,
         folder,
-        limits.for_choice(),
+        replace(limits, tail_by_value=True),
         workers=workers,
         executor=executor,
     )
@@ -210,12 +224,13 @@ def tune(
     choice: Choice = {} if chosen is None else chosen.choice
     contributions = _contributions(space, choice, parts, measuring)
     show("test", 0, 1)
-    labelled = {PROPOSED: choice, DEFAULTS: site.defaults(space)}
+    labelled = {PROPOSED: choice, DEFAULTS: defaults}
     labelled[BEST_RANDOM] = {} if best_random is None else best_random.choice
     results, table = _reported(labelled, measuring, parts.test, repeat, limits)
     against_random = None
     if choice and best_random and digest_of(choice) != digest_of(best_random.choice):
-        against_random = measuring.against(PROPOSED, BEST_RANDOM, parts.test)
+        run, base = (results[label].wait.run for label in (PROPOSED, BEST_RANDOM))
+        against_random = measuring.against(run, base, parts.test)
     return Tuned(
         parts=parts,
         windows=windows,
@@ -231,6 +246,17 @@ def tune(
     )
 
 
+def _check(limits: Limits, sampler: str, trials: int, repeat: int) -> None:
+    """Raise an error if an option of a search is invalid."""
+    for key, factor in (("wait factor", limits.wait), ("longest factor", limits.longest)):
+        if not 1 <= factor <= _MOST_FACTOR:
+            raise ConfigError(f"{factor:g} must be a factor from 1 to {_MOST_FACTOR}", key=key)
+    if sampler not in SAMPLERS:
+        raise ConfigError(f"unknown sampler {sampler!r}. Use {', '.join(SAMPLERS)}.", key="sampler")
+    for key, number, least in (("trials", trials, 1), ("repeat", repeat, 2)):
+        check_least(key, number, least)
+
+
 def _validated(
     trials: Sequence[Trial], measuring: Measuring, window: Window, repeat: int
 ) -> tuple[list[Measured], Measured | None]:
@@ -240,19 +266,27 @@ def _validated(
     They are simulated there five at a time, those with the lowest mean waits first, until one has a
     lower mean wait than the site's settings and keeps all constraints.
     """
-    kept = [item for trial in trials if (item := trial.kept) is not None and item.ratio < 1]
-    ranked = sorted(kept, key=lambda item: (item.ratio, len(item.choice), digest_of(item.choice)))
-    # Settings that give the same schedule are one.
-    unique: dict[tuple[object, object], Choice] = {}
-    for item in ranked:
-        unique.setdefault((item.wait.value, item.longest.value), item.choice)
-    choices = list(unique.values())
+    choices = [item.choice for item in _unique(trials)]
     finalists: list[Measured] = []
     for at in range(0, _MOST_FINALISTS, _FINALISTS):
         finalists += measuring.measure(choices[at : at + _FINALISTS], window, repeat)
         if (chosen := _best(finalists)) is not None:
             return finalists, chosen
     return finalists, None
+
+
+def _unique(trials: Sequence[Trial]) -> list[Measured]:
+    """
+    Return the results below the site's mean wait that keep all constraints, the lowest first.
+
+    Of settings that give the same schedule, those with the fewest changes stand for all.
+    """
+    kept = [item for trial in trials if (item := trial.kept) is not None and item.ratio < 1]
+    kept.sort(key=lambda item: (item.ratio, len(item.choice), digest_of(item.choice)))
+    unique: dict[tuple[object, object], Measured] = {}
+    for item in kept:
+        unique.setdefault((item.wait.value, item.longest.value), item)
+    return list(unique.values())
 
 
 def _best(finalists: Sequence[Measured]) -> Measured | None:
@@ -298,7 +332,7 @@ def _contributions(
     without = [
         space.changed({other: choice[other] for other in choice if other != key}) for key in choice
     ]
-    results = measuring.measure([*alone, *without], parts.validation)
+    results = measuring.measure([*alone, *without, choice], parts.validation)
     ratios = {digest_of(item.choice): item.ratio for item in results}
     return tuple(
         Contribution(
@@ -307,6 +341,7 @@ def _contributions(
             after=choice[key],
             alone=ratios.get(digest_of(first), 1.0),
             without=ratios.get(digest_of(rest), 1.0),
+            together=ratios[digest_of(choice)],
         )
         for key, first, rest in zip(choice, alone, without, strict=True)
     )

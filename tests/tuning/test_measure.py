@@ -15,6 +15,7 @@ def row(metric, ratio, base=10_000.0, interval=None, group=ALL):
     return SimpleNamespace(
         metric=metric, group=group, value=base * ratio, base_value=base, ratio=ratio,
         difference=base * (ratio - 1), interval=interval,
+        difference_interval=interval and tuple(base * (end - 1) for end in interval),
     )  # fmt: skip
 
 
@@ -73,7 +74,7 @@ def test_small_groups_and_small_rises_break_no_constraint(changed, jobs):
     [
         (row(LONGEST, 1.21), "longest wait"),
         (row(TAIL, 1.11), "p99.9 wait"),
-        (row(UTILIZATION, 0.98), "utilization"),
+        (row(UTILIZATION, 0.94), "utilization"),
     ],
 )
 def test_tail_and_utilization_of_one_run_count_by_their_values(changed, name):
@@ -85,13 +86,18 @@ def test_the_longest_wait_of_repetitions_needs_confidence():
     assert broken(row(LONGEST, 1.4, interval=(1.3, 1.5))) == (["longest wait"], [])
 
 
-def test_the_choice_leaves_half_of_each_rise_for_later_jobs():
-    limits = Limits(wait=1.1, longest=1.4).for_choice()
-    assert (limits.wait, limits.longest) == (pytest.approx(1.05), pytest.approx(1.2))
-    group = row(WAIT, 1.2, interval=(1.06, 1.4), group=PHYSICS)
+def test_the_tail_counts_by_its_value_for_the_choice():
     longest = row(LONGEST, 1.3, interval=(0.9, 2.1))
-    result = measured(table(group, longest), RUN, {}, limits)
-    assert {item.what for item in result.broken} == {"mean wait of account physics", "longest wait"}
+    result = measured(table(longest), RUN, {}, Limits(tail_by_value=True))
+    assert [item.what for item in result.broken] == ["longest wait"]
+
+
+@pytest.mark.parametrize(("interval", "is_broken"), [((1200, 9000), True), ((300, 9000), False)])
+def test_a_group_that_did_not_wait_breaks_its_constraint_by_its_difference(interval, is_broken):
+    group = row(WAIT, 1.0, base=0.0, group=PHYSICS)
+    group.ratio, group.value, group.difference = None, 7200, 7200
+    group.difference_interval = interval
+    assert bool(broken(group)[0]) == is_broken
 
 
 def test_jobs_that_do_not_run_to_their_end_must_not_become_more():

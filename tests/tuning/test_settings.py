@@ -74,7 +74,7 @@ def test_a_file_has_the_values_and_the_sites_own_is_added(tmp_path):
     space = SPACE.from_file(path)
     assert {key: item.values for key, item in space.settings.items()} == {
         "bf_window": ("100", "200", "1440"),
-        "qos.a.MaxJobsPU": ("8", "2"),
+        "qos.a.MaxJobsPU": ("2", "8"),
     }
 
 
@@ -166,6 +166,11 @@ def test_default_times_are_searched_where_jobs_ask_for_none():
     asking = workload.with_columns(requested_time=np.array([600, 300, 10, 300]))
     unused = slurm_space(policy, system, fit(asking, system).workload)
     assert not any(key.startswith("default-time") for key in unused.settings)
+    late = workload.with_columns(
+        submit=np.array([0, 900, 900, 1000]), requested_time=np.array([600, MISSING, 10, 300])
+    )
+    unused = slurm_space(policy, system, fit(late, system).workload)
+    assert not any(key.startswith("default-time") for key in unused.settings)
 
 
 def test_every_value_of_every_setting_is_accepted(site):
@@ -185,6 +190,38 @@ def test_every_value_of_every_setting_is_accepted(site):
                 assert changed_system(system, scenario(f"{key}={value}").changes)
             else:
                 edited(policy, [f"{key}={value}"])
+
+
+def test_zeros_and_unlimited_amounts_stay():
+    limits = 'Name = "gpu"\nMaxTRESPU = "cpu=100,gres/gpu=0"\nMaxJobsPU = "UNLIMITED"\n'
+    policy = policy_file.parse(f"{BARE}\n[[qos]]\n{limits}MaxTRES = 'cpu=8'\n")
+    space = slurm_space(policy, load_system("kth-sp2"))
+    limit = space.settings["qos.gpu.MaxTRESPU"]
+    assert limit.current == "cpu=100,gres/gpu=0"
+    assert limit.values == ("cpu=50,gres/gpu=0", limit.current, "cpu=200,gres/gpu=0", "")
+    assert limit.cost is Cost.USERS
+    assert space.settings["qos.gpu.MaxTRES"].cost is Cost.SCRIPTS
+    assert "qos.gpu.MaxJobsPU" not in space.settings
+
+
+def test_settings_that_the_policy_does_not_use_are_left_out():
+    kinds = 'PriorityType = "priority/basic"\nSchedulerType = "sched/builtin"\n'
+    space = slurm_space(policy_file.parse(f"[slurm]\n{kinds}"), load_system("kth-sp2"))
+    assert list(space.settings) == ["default_queue_depth"]
+
+
+def test_a_setting_without_the_one_it_needs_is_left_out():
+    space = dispatcher_space()
+    with pytest.raises(ConfigError, match=r"order\.aging has no effect without order=wsept"):
+        space.selected(("order.aging",), ())
+    assert "depth" not in space.selected((), ("dispatcher",)).settings
+    assert space.selected((), ("dispatcher",)).changed({"backfill": "sjf"}) == {"backfill": "sjf"}
+
+
+def test_values_of_a_file_are_in_order(tmp_path):
+    path = tmp_path / "space.toml"
+    path.write_text("[settings]\nbf_window = [10080, 200]\n")
+    assert SPACE.from_file(path).settings["bf_window"].values == ("200", "1440", "10080")
 
 
 def test_options_of_an_order_count_only_with_it():
