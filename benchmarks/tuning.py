@@ -18,12 +18,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cpsched.study.log_study import study_of_log
-from cpsched.study.policies import following
+from cpsched.tuning.api import site_of
 from cpsched.tuning.measure import Limits, Measuring
 from cpsched.tuning.parts import parts_of, windows_of
 from cpsched.tuning.search import SAMPLERS, Trial, search
-from cpsched.tuning.site import Site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,12 +87,7 @@ def lowest_by_work(trials: list[Trial], shares: list[float]) -> Iterator[tuple[f
 
 def compare_samplers(args: argparse.Namespace) -> Iterator[dict[str, object]]:
     """Yield a row for each sampler and seed."""
-    given = {
-        "systems": [args.system],
-        "dispatchers": [following(Path(args.policy), None)],
-        "predictors": ["requested"],
-    }
-    site = Site(study_of_log(Path(args.log), given, str))
+    site = site_of(args.log, args.system, args.policy)
     space = site.searched((), (), None)
     workload = site.fitted.workload
     part = parts_of(workload.submit, workload.title).search

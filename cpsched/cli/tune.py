@@ -157,30 +157,15 @@ def _write(tuned: Tuned, site: Site, folder: Path) -> None:
 
 
 def _show(tuned: Tuned, site: Site, folder: Path) -> None:
-    from cpsched.tuning.text import (
-        answer_lines,
-        changes_text,
-        front_text,
-        proposal_text,
-        search_lines,
-    )
+    from cpsched.tuning.text import answer_lines, search_lines, tables
 
     for line in search_lines(tuned):
         say(line)
     echo("")
     for line in answer_lines(tuned):
         say(line)
-    for title, text in (
-        (
-            "Mean wait on the validation part, one run each, as a ratio to now",
-            changes_text(tuned, width()),
-        ),
-        ("Pareto front on the search part, ratios to now", front_text(tuned, width())),
-        ("", proposal_text(tuned, site.policy)),
-    ):
-        if text:
-            echo(f"\n{title}:\n" if title else "")
-            echo(text.rstrip())
+    for title, text in tables(tuned, site.policy, width()):
+        echo(f"\n{title}:\n\n{text}")
     echo(f"\nSummary: {folder / PAGE}")
     if tuned.table is not None:
         echo(f"Later jobs: cpsched report {shlex.quote(str(folder / 'test'))}")

@@ -80,12 +80,7 @@ def tune(
     RunError
         If a run failed, or the folder is not a study.
     """
-    given = {
-        "systems": [str(system)],
-        "dispatchers": [following(None if policy is None else Path(policy), None)],
-        "predictors": [predictor],
-    }
-    site = Site(study_of_log(Path(log), given, str))
+    site = site_of(log, system, policy, predictor)
     return tune_site(
         site,
         site.searched(allow, forbid, None if space is None else Path(space)),
@@ -97,3 +92,18 @@ def tune(
         limits=Limits(wait=wait_factor, longest=longest_factor),
         workers=jobs,
     )
+
+
+def site_of(
+    log: str | PathLike[str],
+    system: str | PathLike[str],
+    policy: str | PathLike[str] | None = None,
+    predictor: str = "requested",
+) -> Site:
+    """Return the site of a log, a system and a policy; arguments are those of :func:`tune`."""
+    given = {
+        "systems": [str(system)],
+        "dispatchers": [following(None if policy is None else Path(policy), None)],
+        "predictors": [predictor],
+    }
+    return Site(study_of_log(Path(log), given, str))

@@ -10,6 +10,7 @@ from cpsched.metrics.definitions import ALL
 from cpsched.metrics.jobs import wait
 from cpsched.metrics.waits import began
 from cpsched.metrics.window import finished
+from cpsched.report.findings import COMMON_LONGEST, COMMON_WAIT, losses
 from cpsched.report.results_table import load_results
 from cpsched.study.campaign import carry_out
 from cpsched.study.reader import load_run
@@ -30,14 +31,10 @@ if TYPE_CHECKING:
     from cpsched.tuning.settings import Choice
     from cpsched.util.types import IntArray
 
-WAIT, LONGEST, TAIL = "common_wait_mean_s", "common_wait_max_s", "wait_p99.9_s"
+WAIT, LONGEST, TAIL = COMMON_WAIT, COMMON_LONGEST, "wait_p99.9_s"
 UTILIZATION = "steady_utilization_core"
 #: Groups of jobs whose mean wait must not rise: their kinds, and the fewest jobs of a group.
 _KINDS, _FEWEST = ("account", "queue", "partition", "size"), 100
-#: Outcomes of jobs that run less than they ask for, or not at all.
-_LOST = ("timeout", "rejected", "never_started")
-#: The least rise of their share that counts.
-_LEAST_LOST = 0.0005
 #: A wait breaks no constraint if it rises by fewer seconds, or by a smaller share of the mean wait
 #: of all jobs.
 _LEAST_RISE, _LEAST_SHARE = 60, 0.05
@@ -74,9 +71,10 @@ class Broken:
     Attributes
     ----------
     what
-        The metric and the jobs: ``mean wait of account physics``.
+        The metric and the jobs (``mean wait of account physics``), or what more jobs suffer.
     ratio, limit
-        The ratio to the site's settings, and the largest that is allowed.
+        The ratio to the site's settings, and the largest that is allowed. Infinite for outcomes
+        that more jobs have.
     """
 
     what: str
@@ -310,15 +308,5 @@ def _worse(table: ResultsTable, run: RunKey, limits: Limits) -> Iterator[Broken]
     used = table.get(run, UTILIZATION)
     if used is not None and used.ratio is not None and used.ratio < limits.utilization:
         yield Broken(what="utilization", ratio=used.ratio, limit=limits.utilization)
-    base = table.baseline_of(run)
-    now, before = (_lost(table, key) for key in (run, base or run))
-    if now - before >= _LEAST_LOST:
-        ratio = now / before if before else float("inf")
-        yield Broken(what="jobs that cannot run to their end", ratio=ratio, limit=1.0)
-
-
-def _lost(table: ResultsTable, run: RunKey) -> float:
-    """Return the share of jobs that are killed at their limit, rejected or never start."""
-    rows = [table.get(run, name) for name in (*_LOST, "in_log")]
-    *lost, total = (0.0 if row is None else float(row.value or 0) for row in rows)
-    return sum(lost) / max(total, 1)
+    for loss in losses(table, run, table.baseline_of(run) or run):
+        yield Broken(what=loss, ratio=float("inf"), limit=1.0)

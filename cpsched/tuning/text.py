@@ -14,7 +14,7 @@ from cpsched.util.terminal import table_text
 from cpsched.util.words import counted, escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from cpsched.slurm.dispatch.policy import SlurmPolicy
     from cpsched.tuning.measure import Measured
@@ -110,7 +110,7 @@ def _constraints(measured: Measured) -> Iterator[str]:
         yield "All constraints are kept on later jobs."
     for broken in measured.broken[:_MOST]:
         if broken.ratio == float("inf"):
-            yield f"Broken on later jobs: {escaped(broken.what)}, 0 now."
+            yield f"Broken on later jobs: {escaped(broken.what)}."
         else:
             yield (
                 f"Broken on later jobs: {escaped(broken.what)} {broken.ratio:.2f} times the current"
@@ -193,23 +193,25 @@ def proposal_text(tuned: Tuned, policy: SlurmPolicy | None) -> str:
     return "\n".join(parts)
 
 
-def page(tuned: Tuned, title: str, policy: SlurmPolicy | None) -> str:
-    """Return the one-page summary as Markdown."""
-    sections: list[tuple[str, Sequence[str]]] = [
-        ("Answer", list(answer_lines(tuned))),
-        ("Search", list(search_lines(tuned))),
-    ]
-    lines = [f"# Proposed settings for {title}", ""]
-    for name, sentences in sections:
-        lines += [f"## {name}", "", *(f"- {sentence}" for sentence in sentences), ""]
-    for name, text in (
+def tables(tuned: Tuned, policy: SlurmPolicy | None, width: int) -> Iterator[tuple[str, str]]:
+    """Yield the title and the text of each table that is not empty, and of what to type."""
+    for title, text in (
         (
             "Mean wait on the validation part, one run each, as a ratio to now",
-            changes_text(tuned, 100),
+            changes_text(tuned, width),
         ),
-        ("Pareto front on the search part, ratios to now", front_text(tuned, 100)),
+        ("Pareto front on the search part, ratios to now", front_text(tuned, width)),
         ("What to type", proposal_text(tuned, policy)),
     ):
         if text:
-            lines += [f"## {name}", "", "```", text.rstrip(), "```", ""]
+            yield title, text.rstrip()
+
+
+def page(tuned: Tuned, title: str, policy: SlurmPolicy | None) -> str:
+    """Return the one-page summary as Markdown."""
+    lines = [f"# Proposed settings for {title}", ""]
+    for name, sentences in (("Answer", answer_lines(tuned)), ("Search", search_lines(tuned))):
+        lines += [f"## {name}", "", *(f"- {sentence}" for sentence in sentences), ""]
+    for name, text in tables(tuned, policy, 100):
+        lines += [f"## {name}", "", "```", text, "```", ""]
     return "\n".join(lines)

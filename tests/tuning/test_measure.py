@@ -27,7 +27,7 @@ def table(*changed, jobs=100, lost=0, base_lost=0):
         values[RUN, "common_jobs", of.group] = SimpleNamespace(value=jobs)
     for run, number in ((RUN, lost), (BASE, base_lost)):
         values[run, "timeout", ALL] = SimpleNamespace(value=number)
-        values[run, "in_log", ALL] = SimpleNamespace(value=10_000)
+        values[run, "simulated", ALL] = SimpleNamespace(value=10_000)
     return SimpleNamespace(
         get=lambda run, name, group=ALL: values.get((run, name, group)),
         group_rows=lambda run: [of for of in changed if of.group != ALL],
@@ -102,9 +102,9 @@ def test_a_group_that_did_not_wait_breaks_its_constraint_by_its_difference(inter
 
 def test_jobs_that_do_not_run_to_their_end_must_not_become_more():
     assert broken(lost=10, base_lost=6) == ([], [])
-    assert broken(lost=11, base_lost=6) == (["jobs that cannot run to their end"], [])
-    result = measured(table(lost=5), RUN, {}, Limits())
-    assert result.excess == float("inf")
+    words = "0.1 % of the jobs are killed at their limit instead of 0.1 %"
+    assert broken(lost=11, base_lost=6) == ([words], [])
+    assert measured(table(lost=5), RUN, {}, Limits()).excess == float("inf")
 
 
 def test_the_largest_excess_is_first():

@@ -13,7 +13,7 @@ from cpsched.model.workload import Workload
 from cpsched.slurm.dispatch import policy_file
 from cpsched.study.changes import changed_system
 from cpsched.study.log_study import study_of_log
-from cpsched.study.policies import following
+from cpsched.tuning.api import site_of
 from cpsched.tuning.measure import Broken, Limits
 from cpsched.tuning.proposal import sacctmgr_commands, slurm_diff
 from cpsched.tuning.settings import Setting, Space
@@ -67,7 +67,7 @@ def few_random_settings(monkeypatch):
 
 
 def tuned(log, folder, trials=6, **more):
-    site = Site(study_of_log(log, {"systems": ["four.toml"]}, str))
+    site = site_of(log, "four.toml")
     space = site.space.selected((), ())
     return tune(
         site, space, folder, trials=trials, repeat=2, limits=Limits(wait=3, longest=3), **more
@@ -297,9 +297,9 @@ def test_the_answer_says_what_is_left_of_the_gain():
     assert any(line.startswith("None of the 20 random settings is better") for line in lines)
     assert not any("smaller" in line for line in answer_lines(outcome(0.6)))
     assert not any(line.startswith("None of the 20") for line in answer_lines(outcome(0.6, 0.8)))
-    rule = Broken(what="jobs that cannot run to their end", ratio=float("inf"), limit=1)
+    rule = Broken(what="1 % of the jobs never start instead of 0 %", ratio=float("inf"), limit=1)
     lines = list(answer_lines(outcome(0.6, broken=(rule,))))
-    assert "Broken on later jobs: jobs that cannot run to their end, 0 now." in lines
+    assert "Broken on later jobs: 1 % of the jobs never start instead of 0 %." in lines
     assert "They break a constraint on later jobs. Keep the current settings." in lines
 
 
@@ -344,19 +344,12 @@ def test_slurms_defaults_are_values_that_can_be_simulated(four_cores, parameters
     (four_cores / "policy.toml").write_text(
         f'[slurm]\nPriorityType = "priority/multifactor"\n{parameters}\n'
     )
-    site = site_of(four_cores)
+    site = site_of(log_of(four_cores, days=1), "four.toml", "policy.toml")
     space = site.space.selected(tuple(keys), ())
     assert site.defaults(space) == defaults
     assert site.scenario_of("defaults", site.defaults(space)).settings
     values = {value for item in space.settings.values() for value in item.values if ":" in value}
     assert not any(len(value) > 22 for value in values)
-
-
-def site_of(folder):
-    """Return the site of a short log and the policy of a folder."""
-    policy = following(folder / "policy.toml", None)
-    given = {"systems": ["four.toml"], "dispatchers": [policy]}
-    return Site(study_of_log(log_of(folder, days=1), given, str))
 
 
 @pytest.mark.slow
@@ -365,12 +358,9 @@ def test_a_search_with_a_policy_has_all_baselines_and_the_same_result_with_two_w
         '[slurm]\nPriorityType = "priority/multifactor"\n[SchedulerParameters]\nbf_interval = 300\n'
     )
     log = log_of(four_cores)
-    given = {
-        "systems": ["four.toml"], "dispatchers": [following(four_cores / "policy.toml", None)]
-    }  # fmt: skip
     results = []
     for workers in (1, 2):
-        site = Site(study_of_log(log, given, str))
+        site = site_of(log, "four.toml", "policy.toml")
         space = site.space.selected(("bf_interval", "PriorityWeightJobSize"), ())
         limits = Limits(wait=9, longest=9)
         folder = four_cores / f"out{workers}"
@@ -395,13 +385,13 @@ def test_a_search_with_a_policy_has_all_baselines_and_the_same_result_with_two_w
     ],
 )
 def test_invalid_options_are_refused(four_cores, options, message):
-    site = Site(study_of_log(log_of(four_cores, days=1), {"systems": ["four.toml"]}, str))
+    site = site_of(log_of(four_cores, days=1), "four.toml")
     with pytest.raises(ConfigError, match=message):
         tune(site, site.space, four_cores / "out", **options)
 
 
 def test_a_file_allows_its_settings_and_forbid_leaves_some_out(four_cores):
-    site = Site(study_of_log(log_of(four_cores, days=1), {"systems": ["four.toml"]}, str))
+    site = site_of(log_of(four_cores, days=1), "four.toml")
     path = four_cores / "space.toml"
     path.write_text('[settings]\norder = ["sjf"]\nbackfill = ["sjf"]\n')
     space = site.searched((), (), path)
@@ -423,7 +413,7 @@ def test_a_file_allows_its_settings_and_forbid_leaves_some_out(four_cores):
 def test_values_that_a_setting_cannot_have_are_refused_before_the_search(four_cores, line, message):
     (four_cores / "policy.toml").write_text(POLICY)
     (four_cores / "space.toml").write_text(f"[settings]\n{line}\n")
-    site = site_of(four_cores)
+    site = site_of(log_of(four_cores, days=1), "four.toml", "policy.toml")
     with pytest.raises(ConfigError, match=message):
         site.searched((), (), four_cores / "space.toml")
 
