@@ -11,7 +11,7 @@ from cpsched.tuning.proposal import sacctmgr_commands, slurm_diff
 from cpsched.tuning.settings import digest_of
 from cpsched.tuning.tune import BEST_RANDOM, DEFAULTS, PROPOSED
 from cpsched.util.terminal import table_text
-from cpsched.util.words import counted, escaped
+from cpsched.util.words import counted, duration, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,15 +68,13 @@ def answer_lines(tuned: Tuned) -> Iterator[str]:
         yield f"On later jobs, {PROPOSED}: {_effects(proposed)}."
         yield from _constraints(proposed)
         if not tuned.is_better:
-            why = "break a constraint" if proposed.broken else "are not significantly better"
-            yield f"They {why} on later jobs. Keep the current settings."
+            yield f"{_why_not(proposed)} Keep the current settings."
         yield _longer_waits(tuned, proposed)
-        ratios = (tuned.searched.ratio, tuned.validated.ratio, proposed.ratio)
-        search, validation, test = map(change, ratios)
+        search, validation, test = map(_gain, (tuned.searched, tuned.validated, proposed))
         fitted = (
             " The gain is smaller on later jobs: the search fitted its own jobs, or later jobs"
             " differ."
-            if proposed.ratio > ratios[0]
+            if proposed.ratio > tuned.searched.ratio
             else ""
         )
         yield (
@@ -97,6 +95,24 @@ def answer_lines(tuned: Tuned) -> Iterator[str]:
     if (row := tuned.against_random) is not None:
         effect = Effect.of(row, days=row.days is not None)
         yield f"On later jobs, {PROPOSED} against {BEST_RANDOM}: {effect}."
+
+
+def _why_not(proposed: Measured) -> str:
+    """Return why settings are not better on later jobs."""
+    if proposed.broken:
+        return "They break a constraint on later jobs."
+    if proposed.wait.is_of_log and proposed.ratio < 1:
+        return (
+            "The mean wait is lower on these later jobs, but not significantly over their days:"
+            " on other days it may be higher."
+        )
+    return "They are not significantly better on later jobs."
+
+
+def _gain(measured: Measured) -> str:
+    """Return the change of the mean wait, and what it is now."""
+    now = measured.wait.base_value
+    return f"{change(measured.ratio)} (now {duration(round(now or 0))})"
 
 
 def _effects(measured: Measured) -> str:
@@ -179,8 +195,8 @@ def _settings(choice: Choice) -> str:
 
 
 def proposal_text(tuned: Tuned, policy: SlurmPolicy | None) -> str:
-    """Return the change of slurm.conf and the commands of sacctmgr; empty if nothing is better."""
-    if policy is None or not tuned.is_better:
+    """Return the change of slurm.conf and the commands of sacctmgr; empty without a proposal."""
+    if policy is None or not tuned.choice:
         return ""
     parts = []
     if diff := slurm_diff(policy, tuned.choice):
@@ -201,7 +217,10 @@ def tables(tuned: Tuned, policy: SlurmPolicy | None, width: int) -> Iterator[tup
             changes_text(tuned, width),
         ),
         ("Pareto front on the search part, ratios to now", front_text(tuned, width)),
-        ("What to type", proposal_text(tuned, policy)),
+        (
+            "What to type" if tuned.is_better else "What to type, if you do not keep them",
+            proposal_text(tuned, policy),
+        ),
     ):
         if text:
             yield title, text.rstrip()

@@ -18,7 +18,7 @@ from cpsched.tuning.measure import Broken, Limits
 from cpsched.tuning.proposal import sacctmgr_commands, slurm_diff
 from cpsched.tuning.settings import Setting, Space
 from cpsched.tuning.site import Site
-from cpsched.tuning.text import _constraints, answer_lines, changes_text, proposal_text
+from cpsched.tuning.text import _constraints, answer_lines, changes_text, tables
 from cpsched.tuning.tune import PROPOSED, Tuned, _simplified, _validated, tune
 
 pytest.importorskip("optuna")
@@ -273,7 +273,7 @@ def outcome(later, random=None, broken=()):
 
     def measured_at(ratio):
         row = SimpleNamespace(
-            run="changed", days=None, ratio=ratio, interval=None, verdict="one run",
+            run="changed", days=None, ratio=ratio, base_value=7200.0, interval=None, verdict="one run",
             definition=SimpleNamespace(title="mean wait"), is_of_log=False,
         )  # fmt: skip
         return SimpleNamespace(ratio=ratio, wait=row, longest=row, broken=broken, unclear=())
@@ -292,7 +292,10 @@ def test_the_answer_says_what_is_left_of_the_gain():
     lines = list(answer_lines(outcome(0.9)))
     assert "They are not significantly better on later jobs. Keep the current settings." in lines
     assert "No group of later jobs waits significantly longer." in lines
-    part = "Mean wait on the search part -30 %, on the validation part -20 %, on later jobs -10 %."
+    gains = [f"{gain} % (now 2 h)" for gain in ("-30", "-20", "-10")]
+    part = "Mean wait on the search part {}, on the validation part {}, on later jobs {}.".format(
+        *gains
+    )
     assert any(line.startswith(f"{part} The gain is smaller on later jobs") for line in lines)
     assert any(line.startswith("None of the 20 random settings is better") for line in lines)
     assert not any("smaller" in line for line in answer_lines(outcome(0.6)))
@@ -304,7 +307,7 @@ def test_the_answer_says_what_is_left_of_the_gain():
 
 
 @pytest.mark.parametrize(
-    ("verdict", "broken", "typed"),
+    ("verdict", "broken", "better"),
     [
         ("lower", (), True),
         ("lower", ("it",), False),
@@ -312,15 +315,17 @@ def test_the_answer_says_what_is_left_of_the_gain():
         ("unclear", (), False),
     ],
 )
-def test_settings_that_are_not_better_are_not_proposed(verdict, broken, typed):
+def test_what_to_type_is_marked_if_settings_are_not_better(verdict, broken, better):
     proposed = SimpleNamespace(wait=SimpleNamespace(verdict=verdict), broken=broken)
     result = Tuned(
         parts=None, windows=(), choice={"bf_window": "2880"}, trials=(), finalists=(), searched=None,
         validated=None, results={PROPOSED: proposed}, against_random=None,
         table=None, contributions=(),
     )  # fmt: skip
-    assert ("bf_window=2880" in proposal_text(result, policy_file.parse(POLICY))) == typed
-    assert proposal_text(result, None) == ""
+    ((title, text),) = tables(result, policy_file.parse(POLICY), 100)
+    assert title == ("What to type" if better else "What to type, if you do not keep them")
+    assert "bf_window=2880" in text
+    assert not list(tables(result, None, 100))
 
 
 def test_changes_of_qos_are_commands():
