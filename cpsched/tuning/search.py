@@ -199,7 +199,9 @@ def _simulate(
     results = measuring.measure([trial.choice for _, trial in changed], window)
     for (of, trial), measured in zip(changed, results, strict=True):
         trial.windows.append(measured)
-        of.report(measured.ratio, _REDUCTION**rung)
+        # Settings that keep all constraints compete among themselves, before all others.
+        rank = 1 + min(measured.excess, 1) if measured.broken else measured.ratio
+        of.report(rank, _REDUCTION**rung)
 
 
 def _is_promising(of: Any, trial: Trial, incumbent: Trial | None) -> bool:

@@ -71,6 +71,19 @@ def test_a_setting_much_worse_than_the_best_so_far_is_stopped():
     assert all(trial.windows[0].ratio <= lowest * 1.1 for trial in complete)
 
 
+def test_settings_that_break_a_constraint_stop_no_others():
+    class LowIfBroken(Bowl):
+        def _of(self, choice):
+            result = super()._of(choice)
+            result.broken = int(choice.get("y", 0)) > 2
+            result.excess = 0.1 if result.broken else 0.0
+            result.ratio = 0.1 if result.broken else 0.9 - int(choice.get("x", 0)) / 100
+            return result
+
+    trials = search(SPACE, LowIfBroken(), ("short", "long"), trials=20, sampler="random", seed=1)
+    assert any(trial.kept for trial in trials[RANDOM:])
+
+
 def test_a_change_without_effect_is_stopped():
     class NoEffect(Bowl):
         def _of(self, choice):
