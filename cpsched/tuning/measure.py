@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import RunError
-from cpsched.metrics.definitions import ALL
+from cpsched.metrics.definitions import title_of
 from cpsched.metrics.jobs import wait
 from cpsched.metrics.waits import began
 from cpsched.metrics.window import finished
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from cpsched.metrics.definitions import Group
     from cpsched.report.results_table import ResultsTable
     from cpsched.study.comparisons import Result
     from cpsched.study.results import RunKey
@@ -71,10 +70,11 @@ class Broken:
     Attributes
     ----------
     what
-        The metric and the jobs (``mean wait of account physics``), or what more jobs suffer.
+        The metric and the jobs (``mean wait of account physics``), or an outcome that more jobs
+        have.
     ratio, limit
-        The ratio to the site's settings, and the largest that is allowed. Infinite for outcomes
-        that more jobs have.
+        The ratio to the site's settings, and the largest that is allowed. The ratio is infinite
+        for an outcome.
     """
 
     what: str
@@ -254,8 +254,8 @@ def _excess(broken: Broken) -> float:
     return abs(broken.ratio / broken.limit - 1)
 
 
-def _row(table: ResultsTable, run: RunKey, name: str, group: Group = ALL) -> Result:
-    row = table.get(run, name, group)
+def _row(table: ResultsTable, run: RunKey, name: str) -> Result:
+    row = table.get(run, name)
     if row is None:
         raise RunError(f"no job ran under {run[2]} and {BASELINE}: nothing can be compared")
     return row
@@ -286,7 +286,7 @@ def _longer_waits(
         if row.metric != WAIT or row.group[0] not in _KINDS or jobs is None:
             continue
         if (jobs.value or 0) >= _FEWEST:
-            checked.append((f"mean wait of {' '.join(row.group)}", row, limits.wait, False))
+            checked.append((f"mean wait of {title_of(row.group)}", row, limits.wait, False))
     least = max(_LEAST_RISE, _LEAST_SHARE * (_row(table, run, WAIT).base_value or 0))
     for what, row, limit, is_tail in checked:
         if _ratio(row) > limit and (row.difference or 0) >= least:
