@@ -32,9 +32,8 @@ _DAY = 86400
 def search_lines(tuned: Tuned) -> Iterator[str]:
     """Yield what was searched, and how many settings were stopped or broke a constraint."""
     parts = tuned.parts
-    whole = parts.search
     yield (
-        f"Search on {_jobs(whole)}, choice on {_jobs(parts.validation)}, report on"
+        f"Search on {_jobs(parts.search)}, choice on {_jobs(parts.validation)}, report on"
         f" {_jobs(parts.test)}. The parts follow one another in time."
     )
     # Equal choices have equal results, and count once.
@@ -218,7 +217,9 @@ def tables(tuned: Tuned, policy: SlurmPolicy | None, width: int) -> Iterator[tup
         ),
         ("Pareto front on the search part, ratios to now", front_text(tuned, width)),
         (
-            "What to type" if tuned.is_better else "What to type, if you do not keep them",
+            "What to type"
+            if tuned.is_better
+            else "What to type for the proposed settings (not recommended)",
             proposal_text(tuned, policy),
         ),
     ):
