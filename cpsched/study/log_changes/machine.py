@@ -146,7 +146,21 @@ class _QueueChange(Change):
         raise NotImplementedError
 
 
-class MaxTime(_QueueChange):
+class _QueueTimeChange(_QueueChange):
+    """Base class of the changes of a time of a queue, of at least a second."""
+
+    option: ClassVar[str] = "time"
+
+    def __init__(self, queue: str, time: str) -> None:
+        super().__init__(queue)
+        try:
+            self.time = duration(time)
+        except ValueError as error:
+            raise ConfigError(f"{time!r} {error}", key="time") from None
+        check_least("time", self.time, 1)
+
+
+class MaxTime(_QueueTimeChange):
     """
     Change the time limit of a queue.
 
@@ -162,11 +176,6 @@ class MaxTime(_QueueChange):
     """
 
     name: ClassVar[str] = "max-time"
-    option: ClassVar[str] = "time"
-
-    def __init__(self, queue: str, time: str) -> None:
-        super().__init__(queue)
-        self.time = _seconds(time)
 
     def changed(self, queue: Queue) -> Queue:
         """Return the queue with the limit, and with a default time of at most the limit."""
@@ -184,7 +193,7 @@ class MaxTime(_QueueChange):
         return workload.with_columns(requested_time=np.where(too_long, self.time, requested))
 
 
-class DefaultTime(_QueueChange):
+class DefaultTime(_QueueTimeChange):
     """
     Change the requested time of jobs that ask for none in a queue.
 
@@ -200,11 +209,6 @@ class DefaultTime(_QueueChange):
     """
 
     name: ClassVar[str] = "default-time"
-    option: ClassVar[str] = "time"
-
-    def __init__(self, queue: str, time: str) -> None:
-        super().__init__(queue)
-        self.time = _seconds(time)
 
     def changed(self, queue: Queue) -> Queue:
         """Return the queue with the default time."""
@@ -285,16 +289,6 @@ class Outage(Change):
         if settings.outages != "none":
             raise ConfigError(f"outages are already set: {settings.outages}")
         return replace(settings, outages=self.outages)
-
-
-def _seconds(time: str) -> int:
-    """Return a length of time, at least a second."""
-    try:
-        seconds = duration(time)
-    except ValueError as error:
-        raise ConfigError(f"{time!r} {error}", key="time") from None
-    check_least("time", seconds, 1)
-    return seconds
 
 
 def _second(key: str, value: str, second: Callable[[str], int]) -> str:
