@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from cpsched.tuning.settings import Choice
 
 #: Values of each setting, the site's first, and the setting without which it has no effect.
-_SETTINGS: dict[str, tuple[tuple[str, ...], tuple[str, str] | None]] = {
+_SETTINGS: dict[str, tuple[tuple[str, ...], tuple[str, str | None] | None]] = {
     "dispatcher": (("easy", "conservative"), None),
     "order": (("fifo", "sjf", "slowdown", "wsept"), None),
     "order.aging": (("43200", "21600", "86400", "259200"), ("order", "wsept")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from cpsched.report.results_table import ResultsTable
     from cpsched.study.comparisons import Result
     from cpsched.study.results import RunKey
+    from cpsched.study.store import Failure
     from cpsched.study.study import Study
     from cpsched.tuning.parts import Window
     from cpsched.tuning.settings import Choice
@@ -182,6 +184,15 @@ class Measuring:
         RunError
             If a run fails.
         """
+        table, failed = self._simulated(choices, window, repeat)
+        for failure in failed:
+            raise RunError(f"{failure.name} failed: {failure.error}")
+        return table
+
+    def _simulated(
+        self, choices: Mapping[str, Choice], window: Window, repeat: int
+    ) -> tuple[ResultsTable, tuple[Failure, ...]]:
+        """Return the results of choices by their labels, and the runs that failed."""
         folder = self._path(window)
         seeds = (0,) if repeat == 1 else tuple(range(1, repeat + 1))
         workloads = tuple(
@@ -200,9 +211,7 @@ class Measuring:
         scenarios = [self._scenario_of(label, choice) for label, choice in choices.items()]
         study = what_if(site, scenarios, folder)
         outcome = carry_out(study, folder, jobs=self._workers, executor=self._executor)
-        for failure in outcome.failed:
-            raise RunError(f"{failure.name} failed: {failure.error}")
-        return load_results(folder)
+        return load_results(folder), outcome.failed
 
     def waits(self, window: Window) -> tuple[IntArray, IntArray]:
         """Return submits and waits of a window's jobs under the site's settings, seconds."""
@@ -221,17 +230,29 @@ class Measuring:
         return self._folder / window.name.replace(" ", "-")
 
     def measure(self, choices: Sequence[Choice], window: Window, repeat: int = 1) -> list[Measured]:
-        """Return the choices on a window, in their order. Equal ones are simulated once."""
+        """
+        Return the choices on a window, in their order, without those that cannot be simulated.
+
+        Equal ones are simulated once.
+
+        Raises
+        ------
+        RunError
+            If the site's own settings cannot be simulated.
+        """
         labels = [digest_of(choice) for choice in choices]
         by_label = {label: choice for label, choice in zip(labels, choices, strict=True) if choice}
         if not by_label:
             return []
-        table = self.table(by_label, window, repeat)
+        table, failed = self._simulated(by_label, window, repeat)
+        ended = Counter(run.key[2] for run in table.study.runs)
+        if ended[BASELINE] < repeat:
+            raise RunError(f"{failed[0].name} failed: {failed[0].error}")
         runs = {run[2]: run for run in table.repetitions}
         return [
             measured(table, runs[label], choice, self._limits)
             for label, choice in zip(labels, choices, strict=True)
-            if choice
+            if choice and ended[label] == repeat
         ]
 
 

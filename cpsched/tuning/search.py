@@ -1,12 +1,13 @@
 """
 The search: settings are proposed by Optuna [2]_, and stopped early where they are not promising.
 
-The first 20 settings are random and simulated on all windows. The next ones change one setting at a
-time, and the sampler combines what it has learnt from both. They are simulated on a short window
-first. The best third of all settings so far goes on to a longer window (asynchronous
-successive halving [1]_), unless it breaks a constraint by much there, has no effect, or its mean
-wait is 10 % higher than that of the best setting so far on the same jobs. Broken constraints make a
-setting infeasible for the sampler; they are no penalty.
+The first 20 settings are random and simulated on all windows. Half of the next ones change one
+setting of the best choice so far, which is the site's own at first (local search). The sampler
+proposes the other half from all results. They are simulated on a short window first. The best third
+of all settings so far goes on to a longer window (asynchronous successive halving [1]_), unless it
+breaks a constraint by much there, or has no effect. It also stops if its mean wait is higher than
+that of the best setting so far on the same jobs: by 5 % on the first window, at all on the second.
+Broken constraints make a setting infeasible for the sampler; they are no penalty.
 
 References
 ----------
@@ -19,13 +20,15 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from cpsched.errors import ConfigError
+from cpsched.tuning.settings import digest_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from cpsched.tuning.measure import Measured, Measuring
     from cpsched.tuning.parts import Window
@@ -34,6 +37,10 @@ if TYPE_CHECKING:
 #: Settings that are proposed before any of them is simulated: one number for any number of
 #: processes, so that these do not change the search.
 _BATCH = 4
+#: So many of a batch change one setting of the best choice so far.
+_NEIGHBOURS = 2
+#: A search ends after so many proposals in a row that were tried before.
+_REPEATED = 50
 #: One of so many settings goes on to the next window.
 _REDUCTION = 3
 #: Number of random settings, from which a sampler learns: a multiple of the batch. They are the
@@ -41,8 +48,9 @@ _REDUCTION = 3
 RANDOM = 20
 #: A setting whose constraint is exceeded by this share on a short window is stopped.
 _FAR = 0.5
-#: A setting whose mean wait is higher than the best one's by this share is stopped.
-_HIGHER = 0.1
+#: A setting whose mean wait is higher than the best one's by this share is stopped after the first
+#: window; after later ones if it is higher at all.
+_HIGHER = 0.05
 SAMPLERS = ("tpe", "nsga2", "random")
 
 
@@ -61,12 +69,15 @@ class Trial:
         Results on the windows that it reached, from short to long.
     complete
         Whether it reached the last window.
+    failed
+        Whether it could not be simulated on a window.
     """
 
     number: int
     choice: Choice
     windows: list[Measured] = field(default_factory=list)
     complete: bool = False
+    failed: bool = False
 
     @property
     def kept(self) -> Measured | None:
@@ -106,29 +117,26 @@ def search(
     ConfigError
         If Optuna is not installed.
     """
-    study = _optuna_study(sampler, seed)
+    proposals = _Proposals(space, sampler, seed)
     tried: list[Trial] = []
     while (left := RANDOM + trials - len(tried)) > 0:
-        if len(tried) == RANDOM and sampler != "random":
-            for choice in islice(_single_changes(space), trials // 2):
-                study.enqueue_trial(_positions(choice, space))
         if progress is not None:
             progress(len(tried))
         incumbent = None if len(tried) < RANDOM else _lowest(tried)
-        asked = [study.ask() for _ in range(min(_BATCH, left))]
-        batch = [Trial(of.number, space.changed(_proposed(of, space))) for of in asked]
-        alive = list(zip(asked, batch, strict=True))
+        neighbours = 0 if len(tried) < RANDOM or sampler == "random" else _NEIGHBOURS
+        batch = proposals.batch(
+            min(_BATCH, left), neighbours, {} if incumbent is None else incumbent.choice
+        )
+        if not batch:
+            break
+        alive = batch
         for rung, window in enumerate(windows):
             _simulate(alive, measuring, rung, window)
-            alive = [
-                (of, trial)
-                for of, trial in alive
-                if trial.choice and _is_promising(of, trial, incumbent)
-            ]
-        for of, trial in zip(asked, batch, strict=True):
+            alive = [pair for pair in alive if _is_promising(*pair, incumbent)]
+        for of, trial in batch:
             trial.complete = len(trial.windows) == len(windows)
-            _tell(study, of, trial)
-        tried += batch
+            proposals.tell(of, trial)
+            tried.append(trial)
     return tried
 
 
@@ -136,9 +144,81 @@ def _lowest(trials: Sequence[Trial]) -> Trial | None:
     """Return the setting with the lowest mean wait that keeps all constraints; None: no such."""
     return min(
         (trial for trial in trials if trial.kept is not None),
-        key=lambda trial: (trial.windows[-1].ratio, trial.number),
+        key=lambda trial: (trial.windows[-1].ratio, len(trial.choice), trial.number),
         default=None,
     )
+
+
+class _Proposals:
+    """
+    Proposes settings that were not tried before.
+
+    Parameters
+    ----------
+    space, sampler, seed
+        As for :func:`search`.
+    """
+
+    def __init__(self, space: Space, sampler: str, seed: int) -> None:
+        self._space = space
+        self._study = _optuna_study(sampler, seed)
+        self._random = np.random.default_rng(seed)
+        # The site's own settings need no trial.
+        self._tried = {digest_of({})}
+
+    def batch(self, size: int, neighbours: int, near: Choice) -> list[tuple[Any, Trial]]:
+        """
+        Return trials of Optuna with their settings; fewer if hardly any are left untried.
+
+        Parameters
+        ----------
+        size
+            Number of settings.
+        neighbours
+            So many of them change one setting of ``near``, as long as there are such.
+        """
+        from optuna.trial import TrialState
+
+        pairs: list[tuple[Any, Trial]] = []
+        repeated = 0
+        while len(pairs) < size and repeated < _REPEATED:
+            if len(pairs) < neighbours and (neighbour := self._neighbour(near)) is not None:
+                self._study.enqueue_trial(_positions(neighbour, self._space))
+            of = self._study.ask()
+            choice = self._space.changed(_proposed(of, self._space))
+            if (digest := digest_of(choice)) not in self._tried:
+                # The first of the tried ones is the site's.
+                pairs.append((of, Trial(len(self._tried) - 1, choice)))
+                self._tried.add(digest)
+            else:
+                repeated += 1
+                self._study.tell(of, state=TrialState.FAIL)
+        return pairs
+
+    def _neighbour(self, near: Choice) -> Choice | None:
+        """Return a choice with one setting changed that was not tried; None if all were."""
+        changes = [
+            self._space.changed({**near, key: value})
+            for key, item in self._space.settings.items()
+            for value in item.values
+        ]
+        untried = [choice for choice in changes if digest_of(choice) not in self._tried]
+        return untried[self._random.integers(len(untried))] if untried else None
+
+    def tell(self, of: Any, trial: Trial) -> None:
+        """Tell Optuna the ratio of a trial on the last window, or that it was stopped before."""
+        from optuna.trial import TrialState
+
+        if trial.failed:
+            self._study.tell(of, state=TrialState.FAIL)
+            return
+        last = trial.windows[-1]
+        # Optuna takes a value above 0 as broken.
+        of.set_constraint("excess", last.excess)
+        if trial.complete:
+            self._study.tell(of, last.ratio)
+        else:
+            self._study.tell(of, state=TrialState.PRUNED)
 
 
 def _optuna_study(sampler: str, seed: int) -> Any:
@@ -181,23 +261,17 @@ def _positions(choice: Choice, space: Space) -> dict[str, int]:
     }
 
 
-def _single_changes(space: Space) -> Iterator[Choice]:
-    """Yield the changes of one setting: the value next to the site's of each, then the others."""
-    for distance in range(1, max(len(item.values) for item in space.settings.values())):
-        for key, item in space.settings.items():
-            current = item.values.index(item.current)
-            for at in (current + distance, current - distance):
-                if 0 <= at < len(item.values) and space.changed({key: item.values[at]}):
-                    yield {key: item.values[at]}
-
-
 def _simulate(
     alive: Sequence[tuple[Any, Trial]], measuring: Measuring, rung: int, window: Window
 ) -> None:
     """Simulate settings on a window, and report their mean waits to the pruner."""
-    changed = [(of, trial) for of, trial in alive if trial.choice]
-    results = measuring.measure([trial.choice for _, trial in changed], window)
-    for (of, trial), measured in zip(changed, results, strict=True):
+    results = measuring.measure([trial.choice for _, trial in alive], window)
+    by_choice = {digest_of(measured.choice): measured for measured in results}
+    for of, trial in alive:
+        measured = by_choice.get(digest_of(trial.choice))
+        if measured is None:
+            trial.failed = True
+            continue
         trial.windows.append(measured)
         # Settings that keep all constraints compete among themselves, before all others.
         rank = 1 + min(measured.excess, 1) if measured.broken else measured.ratio
@@ -206,6 +280,8 @@ def _simulate(
 
 def _is_promising(of: Any, trial: Trial, incumbent: Trial | None) -> bool:
     """Return whether a setting goes on after the windows that it was simulated on."""
+    if trial.failed:
+        return False
     last = trial.windows[-1]
     # Random settings go on, but others compete with them.
     is_pruned = of.should_prune()
@@ -216,17 +292,8 @@ def _is_promising(of: Any, trial: Trial, incumbent: Trial | None) -> bool:
     if incumbent is None:
         return True
     # Both were simulated on the same jobs.
-    return last.ratio <= incumbent.windows[len(trial.windows) - 1].ratio * (1 + _HIGHER)
-
-
-def _tell(study: Any, of: Any, trial: Trial) -> None:
-    """Tell Optuna the ratio of a trial on the last window, or that it was stopped before."""
-    from optuna.trial import TrialState
-
-    last = trial.windows[-1] if trial.windows else None
-    # Optuna takes a value above 0 as broken.
-    of.set_constraint("excess", 0.0 if last is None else last.excess)
-    if last is None or trial.complete:
-        study.tell(of, 1.0 if last is None else last.ratio)
-    else:
-        study.tell(of, state=TrialState.PRUNED)
+    best = incumbent.windows[len(trial.windows) - 1]
+    if last.ratio == best.ratio and len(trial.choice) >= len(incumbent.choice):
+        return False
+    higher = _HIGHER if len(trial.windows) == 1 else 0
+    return last.ratio <= best.ratio * (1 + higher)

@@ -49,14 +49,22 @@ class Setting:
     cost
         What a change costs.
     needs
-        Another setting and its value, without which this one has no effect; None: always.
+        Another setting and its value, without which this one has no effect. Without a value the
+        other must not be 0. None: it always has an effect.
     """
 
     key: str
     values: tuple[str, ...]
     current: str
     cost: Cost = Cost.RECONFIGURE
-    needs: tuple[str, str] | None = None
+    needs: tuple[str, str | None] | None = None
+
+    def has_effect(self, values: Mapping[str, str]) -> bool:
+        """Return whether it has an effect beside the values of other settings."""
+        if self.needs is None or self.needs[0] not in values:
+            return True
+        key, value = self.needs
+        return values[key] != "0" if value is None else values[key] == value
 
 
 #: The values of changed settings, by key.
@@ -95,8 +103,7 @@ class Space:
         return {
             key: full[key]
             for key, item in self.settings.items()
-            if full[key] != item.current
-            and (item.needs is None or full.get(item.needs[0]) == item.needs[1])
+            if full[key] != item.current and item.has_effect(full)
         }
 
     def selected(self, allow: Sequence[str], forbid: Sequence[str]) -> Space:
@@ -146,10 +153,14 @@ class Space:
         for key, item in kept.items():
             if item.needs is None or item.needs[0] in kept:
                 settings[key] = item
-            elif self.settings[item.needs[0]].current == item.needs[1]:
+            elif item.has_effect({item.needs[0]: self.settings[item.needs[0]].current}):
                 settings[key] = replace(item, needs=None)
         if not settings:
-            needed = {f"{item.needs[0]}={item.needs[1]}" for item in kept.values() if item.needs}
+            needed = {
+                f"{item.needs[0]}={item.needs[1] or 'a number above 0'}"
+                for item in kept.values()
+                if item.needs
+            }
             hint = f" {', '.join(kept)} has no effect without {', '.join(needed)}." if kept else ""
             raise ConfigError(f"no setting is left.{hint} Allow more.", key="--allow")
         return Space(settings)

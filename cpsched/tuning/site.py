@@ -93,7 +93,9 @@ class Site:
 
     def _check(self, setting: Setting, value: str) -> None:
         """Raise an error if a setting cannot have a value."""
-        needed = dict([setting.needs]) if setting.needs else {}
+        needed = {}
+        if setting.needs is not None and setting.needs[1] is not None:
+            needed = {setting.needs[0]: setting.needs[1]}
         made = self.scenario_of("value", {**needed, setting.key: value})
         if made.dispatcher:
             build("dispatchers", made.dispatcher)

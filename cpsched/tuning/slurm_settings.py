@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -63,16 +64,16 @@ def slurm_space(policy: SlurmPolicy, system: System, workload: Workload | None =
         The jobs on the system. None: all jobs of the log ask for a time, so that default times have
         no effect.
     """
-    return Space.of(
-        [
-            *_priorities(policy, system),
-            *_scheduler(policy),
-            *_of_qos(policy),
-            *_job_factors(policy),
-            *_tiers(policy, system),
-            *_times_of_queues(system, workload),
-        ]
-    )
+    settings = [
+        *_priorities(policy, system),
+        *_scheduler(policy),
+        *_of_qos(policy),
+        *_job_factors(policy),
+        *_tiers(policy, system),
+        *_times_of_queues(system, workload),
+    ]
+    keys = {item.key for item in settings}
+    return Space.of([item for item in settings if item.needs is None or item.needs[0] in keys])
 
 
 def _priorities(policy: SlurmPolicy, system: System) -> Iterator[Setting]:
@@ -82,16 +83,16 @@ def _priorities(policy: SlurmPolicy, system: System) -> Iterator[Setting]:
     names = ["Age", "JobSize"]
     if policy.associations:
         names.append("Fairshare")
-        yield _time(policy, "PriorityDecayHalfLife")
+        yield _weighted(_time(policy, "PriorityDecayHalfLife"), "Fairshare")
     if len(policy.qos) > 1:
         names.append("QOS")
     if len(system.queues) > 1:
         names.append("Partition")
     for name in names:
         yield _ordered(f"PriorityWeight{name}", _WEIGHTS, policy[f"PriorityWeight{name}"])
-    yield _time(policy, "PriorityMaxAge")
-    yield _favor_small(policy)
-    yield _flags(policy)
+    yield _weighted(_time(policy, "PriorityMaxAge"), "Age")
+    yield _weighted(_favor_small(policy), "JobSize")
+    yield _weighted(_flags(policy), "JobSize")
 
 
 def _scheduler(policy: SlurmPolicy) -> Iterator[Setting]:
@@ -99,6 +100,11 @@ def _scheduler(policy: SlurmPolicy) -> Iterator[Setting]:
     for name, values in _PARAMETERS.items():
         if not name.startswith("bf_") or policy["SchedulerType"] == "sched/backfill":
             yield _ordered(name, values, policy[name], last=0 if name == _OF_USERS else None)
+
+
+def _weighted(setting: Setting, factor: str) -> Setting:
+    """Return a setting that has no effect if the weight of a factor is 0."""
+    return replace(setting, needs=(f"PriorityWeight{factor}", None))
 
 
 def _favor_small(policy: SlurmPolicy) -> Setting:
@@ -137,7 +143,8 @@ def _of_qos(policy: SlurmPolicy) -> Iterator[Setting]:
     several = len(policy.qos) > 1
     for name, qos in policy.qos.items():
         if several:
-            yield _ordered(f"qos.{name}.Priority", _PRIORITIES, qos.priority)
+            priority = _ordered(f"qos.{name}.Priority", _PRIORITIES, qos.priority)
+            yield _weighted(priority, "QOS")
         for limit, kind in _LIMITS.items():
             given = qos.limits.get(limit)
             if given is not None and _is_finite(given):
@@ -173,9 +180,8 @@ def _scaled(amount: int, factor: float) -> int:
 def _job_factors(policy: SlurmPolicy) -> Iterator[Setting]:
     if len(policy.partitions) > 1:
         for name, partition in policy.partitions.items():
-            yield _ordered(
-                f"partition.{name}.PriorityJobFactor", _JOB_FACTORS, partition.job_factor
-            )
+            key = f"partition.{name}.PriorityJobFactor"
+            yield _weighted(_ordered(key, _JOB_FACTORS, partition.job_factor), "Partition")
 
 
 def _tiers(policy: SlurmPolicy, system: System) -> Iterator[Setting]:

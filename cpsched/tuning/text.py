@@ -8,7 +8,6 @@ from cpsched.metrics.definitions import title_of
 from cpsched.report.findings import Effect, change, wait_change
 from cpsched.tuning.measure import WAIT
 from cpsched.tuning.proposal import sacctmgr_commands, slurm_diff
-from cpsched.tuning.settings import digest_of
 from cpsched.tuning.tune import BEST_RANDOM, DEFAULTS, PROPOSED
 from cpsched.util.terminal import table_text
 from cpsched.util.words import counted, duration, escaped
@@ -36,15 +35,20 @@ def search_lines(tuned: Tuned) -> Iterator[str]:
         f"Search on {_jobs(parts.search)}, choice on {_jobs(parts.validation)}, report on"
         f" {_jobs(parts.test)}. The parts follow one another in time."
     )
-    # Equal choices have equal results, and count once.
-    tried = {digest_of(trial.choice): trial for trial in tuned.trials if trial.choice}
-    complete = [trial for trial in tried.values() if trial.complete]
+    complete = [trial for trial in tuned.trials if trial.complete]
+    failed = sum(trial.failed for trial in tuned.trials)
     broken = [trial for trial in complete if trial.windows[-1].broken]
+    stopped = len(tuned.trials) - len(complete) - failed
     yield (
-        f"{counted(len(tried), 'different setting')} tried: {len(tried) - len(complete)} stopped"
-        f" early, {len(complete)} simulated on the whole search part. Of these {len(broken)} break"
-        " a constraint."
+        f"{counted(len(tuned.trials), 'setting')} tried: {stopped} stopped early,"
+        f" {len(complete)} simulated on the whole search part. Of these {len(broken)} break a"
+        " constraint."
     )
+    if failed:
+        yield (
+            f"{counted(failed, 'setting')} could not be simulated. Their errors are in the folders"
+            " 'failed'."
+        )
 
 
 def _jobs(window: Window) -> str:
@@ -161,13 +165,17 @@ def changes_text(tuned: Tuned, width: int) -> str:
         return ""
     rows = [
         [(item.key, ""), (item.before or "none", ""), (item.after or "none", ""),
-         (f"{item.alone:.2f}", ""), (f"{item.without:.2f}", "")]
+         (_ratio(item.alone), ""), (_ratio(item.without), "")]
         for item in tuned.contributions
     ]  # fmt: skip
     together = tuned.contributions[0].together
     rows.append([("all changes", ""), ("", ""), ("", ""), (f"{together:.2f}", ""), ("1.00", "")])
     headers = ["setting", "now", "proposed", "alone", "all but it"]
     return table_text(headers, rows, width=width, names=3)
+
+
+def _ratio(ratio: float | None) -> str:
+    return "failed" if ratio is None else f"{ratio:.2f}"
 
 
 def front_text(tuned: Tuned, width: int) -> str:

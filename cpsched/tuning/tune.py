@@ -10,10 +10,11 @@ from cpsched.study.verdicts import LOWER
 from cpsched.tuning.measure import Limits, Measuring, as_data, measured
 from cpsched.tuning.parts import parts_of, windows_of
 from cpsched.tuning.search import RANDOM, SAMPLERS, search
+from cpsched.tuning.selection import distinct, fewer_changes, select, simplified, without
 from cpsched.tuning.settings import Choice, digest_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
     from cpsched.report.results_table import ResultsTable
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
     from cpsched.tuning.settings import Space
     from cpsched.tuning.site import Site
 
-#: Settings that are simulated on the validation part at a time, and at most.
-_FINALISTS, _MOST_FINALISTS = 5, 20
-#: Share of the gain that must be left without the changes that hardly contribute.
-_KEPT_GAIN = 0.95
 #: Largest factor of a limit.
 _MOST_FACTOR = 100
 #: Labels of the last comparison.
@@ -44,7 +41,7 @@ class Contribution:
     key, before, after
         The setting and its values.
     alone
-        The mean wait against the site's, with this change alone.
+        The mean wait against the site's, with this change alone; None: it cannot be simulated.
     without
         The same, with all changes but this one.
     together
@@ -54,8 +51,8 @@ class Contribution:
     key: str
     before: str
     after: str
-    alone: float
-    without: float
+    alone: float | None
+    without: float | None
     together: float
 
 
@@ -119,7 +116,7 @@ class Tuned:
 
         None of them has a higher mean wait than the site's settings on the search part.
         """
-        items = _unique(self.trials)
+        items = distinct(self.trials)
         points = {id(item): (item.ratio, item.longest_ratio) for item in items}
         return [
             item
@@ -138,6 +135,7 @@ class Tuned:
                     "number": trial.number,
                     "choice": dict(trial.choice),
                     "complete": trial.complete,
+                    "failed": trial.failed,
                     "windows": [item.as_data() for item in trial.windows],
                 }
                 for trial in self.trials
@@ -217,10 +215,13 @@ def tune(
         progress=lambda done: show("search", done, RANDOM + trials),
     )
     show("validation", 0, 1)
-    finalists, chosen = _validated(tried, measuring, parts.validation, repeat)
-    _, best_random = _validated(tried[:RANDOM], measuring, parts.validation, repeat)
+    best = distinct(tried)
+    fewer = fewer_changes(space, best[0].choice, parts, measuring) if best else []
+    finalists, chosen = select(tried, parts, measuring, repeat, fewer)
+    _, best_random = select(tried[:RANDOM], parts, measuring, repeat)
     show("contributions", 0, 1)
-    chosen = _simplified(space, chosen, parts, measuring, repeat)
+    if chosen is not None:
+        chosen = simplified(space, chosen, parts, measuring, repeat)
     choice: Choice = {} if chosen is None else chosen.choice
     contributions = _contributions(space, choice, parts, measuring)
     show("test", 0, 1)
@@ -257,91 +258,24 @@ def _check(limits: Limits, sampler: str, trials: int, repeat: int) -> None:
         check_least(key, number, least)
 
 
-def _validated(
-    trials: Sequence[Trial], measuring: Measuring, window: Window, repeat: int
-) -> tuple[list[Measured], Measured | None]:
-    """
-    Return the best settings of a search on the validation part, and which of them to choose.
-
-    They are simulated there five at a time, those with the lowest mean waits first, until one has a
-    lower mean wait than the site's settings and keeps all constraints.
-    """
-    choices = [item.choice for item in _unique(trials)]
-    finalists: list[Measured] = []
-    for at in range(0, _MOST_FINALISTS, _FINALISTS):
-        finalists += measuring.measure(choices[at : at + _FINALISTS], window, repeat)
-        if (chosen := _best(finalists)) is not None:
-            return finalists, chosen
-    return finalists, None
-
-
-def _unique(trials: Sequence[Trial]) -> list[Measured]:
-    """
-    Return the results below the site's mean wait that keep all constraints, the lowest first.
-
-    Of settings that give the same schedule, those with the fewest changes stand for all.
-    """
-    kept = [item for trial in trials if (item := trial.kept) is not None and item.ratio < 1]
-    kept.sort(key=lambda item: (item.ratio, len(item.choice), digest_of(item.choice)))
-    unique: dict[tuple[object, object], Measured] = {}
-    for item in kept:
-        unique.setdefault((item.wait.value, item.longest.value), item)
-    return list(unique.values())
-
-
-def _best(finalists: Sequence[Measured]) -> Measured | None:
-    """Return the lowest that keeps all constraints; None if none is below 1."""
-    kept = [item for item in finalists if not item.broken and item.ratio < 1]
-    return min(kept, key=lambda item: (item.ratio, digest_of(item.choice)), default=None)
-
-
-def _simplified(
-    space: Space, chosen: Measured | None, parts: Parts, measuring: Measuring, repeat: int
-) -> Measured | None:
-    """
-    Return the chosen settings without the changes that hardly contribute.
-
-    Changes are left out one after the other, those that contribute least first, as long as all
-    constraints are kept and 95 % of the gain is left, on the search and on the validation part.
-    """
-    if chosen is None:
-        return None
-    (searched,) = measuring.measure([chosen.choice], parts.search)
-    most, most_searched = (1 - _KEPT_GAIN * (1 - item.ratio) for item in (chosen, searched))
-    rest = chosen
-    for item in sorted(
-        _contributions(space, chosen.choice, parts, measuring), key=lambda item: item.without
-    ):
-        fewer = space.changed({key: rest.choice[key] for key in rest.choice if key != item.key})
-        # One run on the search part costs less than the repetitions.
-        searches = measuring.measure([fewer], parts.search)
-        if all(not result.broken and result.ratio <= most_searched for result in searches):
-            for result in measuring.measure([fewer], parts.validation, repeat):
-                if not result.broken and result.ratio <= most:
-                    rest = result
-    return rest
-
-
 def _contributions(
     space: Space, choice: Choice, parts: Parts, measuring: Measuring
 ) -> tuple[Contribution, ...]:
     """Return what each change contributes: alone, and what is left without it."""
     alone = [space.changed({key: choice[key]}) for key in choice]
-    without = [
-        space.changed({other: choice[other] for other in choice if other != key}) for key in choice
-    ]
-    results = measuring.measure([*alone, *without, choice], parts.validation)
-    ratios = {digest_of(item.choice): item.ratio for item in results}
+    rests = [without(space, choice, key) for key in choice]
+    results = measuring.measure([*alone, *rests, choice], parts.validation)
+    ratios = {digest_of({}): 1.0, **{digest_of(item.choice): item.ratio for item in results}}
     return tuple(
         Contribution(
             key=key,
             before=space.settings[key].current,
             after=choice[key],
-            alone=ratios.get(digest_of(first), 1.0),
-            without=ratios.get(digest_of(rest), 1.0),
+            alone=ratios.get(digest_of(first)),
+            without=ratios.get(digest_of(rest)),
             together=ratios[digest_of(choice)],
         )
-        for key, first, rest in zip(choice, alone, without, strict=True)
+        for key, first, rest in zip(choice, alone, rests, strict=True)
     )
 
 

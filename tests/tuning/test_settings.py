@@ -218,6 +218,15 @@ def test_a_setting_without_the_one_it_needs_is_left_out():
     assert space.selected((), ("dispatcher",)).changed({"backfill": "sjf"}) == {"backfill": "sjf"}
 
 
+def test_parts_of_a_priority_count_only_with_its_weight():
+    text = '[slurm]\nPriorityType = "priority/multifactor"\nPriorityWeightAge = 10\n'
+    space = slurm_space(policy_file.parse(text), load_system("kth-sp2"))
+    age, size = {"PriorityMaxAge": "1-00:00:00"}, {"PriorityFavorSmall": "yes"}
+    assert space.changed({**age, **size}) == age
+    assert space.changed({**age, "PriorityWeightAge": "0"}) == {"PriorityWeightAge": "0"}
+    assert space.changed(both := {**size, "PriorityWeightJobSize": "100"}) == both
+
+
 def test_values_of_a_file_are_in_order(tmp_path):
     path = tmp_path / "space.toml"
     path.write_text("[settings]\nbf_window = [10080, 200]\n")

@@ -16,10 +16,9 @@ from cpsched.study.log_study import study_of_log
 from cpsched.tuning.api import site_of
 from cpsched.tuning.measure import Broken, Limits
 from cpsched.tuning.proposal import sacctmgr_commands, slurm_diff
-from cpsched.tuning.settings import Setting, Space
 from cpsched.tuning.site import Site
 from cpsched.tuning.text import _constraints, answer_lines, changes_text, tables
-from cpsched.tuning.tune import PROPOSED, Tuned, _simplified, _validated, tune
+from cpsched.tuning.tune import PROPOSED, Tuned, tune
 
 pytest.importorskip("optuna")
 
@@ -112,102 +111,6 @@ def test_a_search_that_is_stopped_continues_to_the_same_result(four_cores):
     resumed = tuned(log, folder).as_data()
     whole = tuned(log, four_cores / "whole").as_data()
     assert json.dumps(resumed) == json.dumps(whole)
-
-
-class _OneMatters:
-    """The mean wait falls to a half with x = 1, whatever others are; alone it breaks a rule."""
-
-    def __init__(self, alone_broken):
-        self._alone_broken = alone_broken
-
-    def measure(self, choices, window, repeat=1):
-        return [
-            SimpleNamespace(
-                choice=choice,
-                ratio=0.5 if "x" in choice else 1.0,
-                broken=("it",) if self._alone_broken and list(choice) == ["x"] else (),
-            )
-            for choice in choices
-            if choice
-        ]
-
-
-@pytest.mark.parametrize(("alone_broken", "number"), [(False, 1), (True, 2)])
-def test_changes_that_contribute_nothing_are_left_out_if_constraints_allow_it(alone_broken, number):
-    space = Space.of([Setting(key=key, values=("0", "1"), current="0") for key in "wxyz"])
-    measuring = _OneMatters(alone_broken)
-    choice = dict.fromkeys("wxyz", "1")
-    chosen = SimpleNamespace(choice=choice, ratio=0.5, broken=())
-    parts = SimpleNamespace(search="search", validation="validation")
-    kept = _simplified(space, chosen, parts, measuring, 2).choice
-    assert "x" in kept
-    assert len(kept) == number
-    assert _simplified(space, None, parts, measuring, 2) is None
-
-
-def test_changes_are_left_out_while_most_of_the_gain_is_left():
-    """Each of thirty changes lowers the mean wait by a sixtieth of the site's: one may go."""
-    keys = [f"x{number}" for number in range(30)]
-    space = Space.of([Setting(key=key, values=("0", "1"), current="0") for key in keys])
-    measuring = SimpleNamespace(
-        measure=lambda choices, window, repeat=1: [
-            SimpleNamespace(choice=choice, ratio=1 - len(choice) / 60, broken=())
-            for choice in choices
-        ]
-    )
-    chosen = SimpleNamespace(choice=dict.fromkeys(keys, "1"), ratio=0.5, broken=())
-    parts = SimpleNamespace(search="search", validation="validation")
-    assert len(_simplified(space, chosen, parts, measuring, 2).choice) == 29
-
-
-LONGEST = SimpleNamespace(value=100)
-
-
-def trial_of(name, ratio):
-    """Return a trial that keeps all constraints on the search part."""
-    of_search = SimpleNamespace(
-        choice={"x": name}, ratio=ratio, wait=SimpleNamespace(value=ratio), longest=LONGEST
-    )
-    return SimpleNamespace(kept=of_search)
-
-
-class _Validation:
-    """Settings have other ratios here; some break a constraint."""
-
-    def __init__(self, ratios, broken):
-        self.measured = []
-        self._ratios, self._broken = ratios, broken
-
-    def measure(self, choices, window, repeat):
-        names = [choice["x"] for choice in choices]
-        self.measured += names
-        return [
-            SimpleNamespace(
-                choice={"x": name}, ratio=self._ratios[name], broken=[1] * (name in self._broken)
-            )
-            for name in names
-        ]
-
-
-@pytest.mark.parametrize(
-    ("broken", "chosen", "number"),
-    [("", "a", 5), ("a", "b", 5), ("abcde", "f", 7), ("abcdefg", None, 7)],
-)
-def test_the_lowest_finalist_that_keeps_all_constraints_is_chosen(broken, chosen, number):
-    """Five at a time, those first that were lowest on the search part."""
-    names = "abcdefg"
-    ratios = {name: 0.5 + at / 20 for at, name in enumerate(names)}
-    validation = _Validation(ratios, broken)
-    trials = [trial_of(name, ratios[name]) for name in reversed(names)]
-    trials += [trial_of("worse", 1.2), SimpleNamespace(kept=None)]
-    finalists, best = _validated(trials, validation, "validation", 2)
-    assert (best and best.choice["x"]) == chosen
-    assert len(finalists) == len(validation.measured) == number
-
-
-def test_no_finalist_above_the_sites_own_mean_wait_is_chosen():
-    validation = _Validation({"a": 1.1}, "")
-    assert _validated([trial_of("a", 0.9)], validation, "validation", 2)[1] is None
 
 
 def test_a_change_of_slurm_conf_is_lines_to_type():
@@ -349,6 +252,7 @@ def test_changes_of_qos_are_commands():
 def test_slurms_defaults_are_values_that_can_be_simulated(four_cores, parameters, keys, defaults):
     (four_cores / "policy.toml").write_text(
         f'[slurm]\nPriorityType = "priority/multifactor"\n{parameters}\n'
+        "PriorityWeightAge = 10\nPriorityWeightJobSize = 10\n"
     )
     site = site_of(log_of(four_cores, days=1), "four.toml", "policy.toml")
     space = site.space.selected(tuple(keys), ())

@@ -1,0 +1,147 @@
+"""Which of the tried settings to propose: those that are best on jobs the search has not seen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cpsched.tuning.settings import digest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cpsched.tuning.measure import Measured, Measuring
+    from cpsched.tuning.parts import Parts, Window
+    from cpsched.tuning.search import Trial
+    from cpsched.tuning.settings import Choice, Space
+
+#: Settings that are simulated on the validation part at a time, and at most.
+_FINALISTS, _MOST_FINALISTS = 10, 30
+#: Mean waits whose ratio is closer to 1 than this are alike.
+_ALIKE = 0.01
+#: Share of the largest gain from which on the longest wait decides.
+_NEARLY = 0.9
+#: Share of the gain that must be left without the changes that hardly contribute.
+_KEPT_GAIN = 0.95
+
+
+def select(
+    trials: Sequence[Trial],
+    parts: Parts,
+    measuring: Measuring,
+    repeat: int,
+    fewer: Sequence[Choice] = (),
+) -> tuple[list[Measured], Measured | None]:
+    """
+    Return the settings that were simulated on the validation part, and which of them to choose.
+
+    These are the settings with the lowest mean waits on the search part, ten at a time, until one
+    keeps all constraints and lowers the mean wait on the validation part, too. Of several the one
+    with the lowest longest wait on both parts is chosen, among those that have 90 % of the largest
+    gain.
+
+    Parameters
+    ----------
+    fewer
+        Further settings that are simulated on the validation part.
+    """
+    choices = [*fewer, *(item.choice for item in distinct(trials))]
+    finalists: list[Measured] = []
+    for at in range(0, _MOST_FINALISTS, _FINALISTS):
+        finalists += measuring.measure(choices[at : at + _FINALISTS], parts.validation, repeat)
+        if (chosen := _best(finalists, parts, measuring)) is not None:
+            return finalists, chosen
+    return finalists, None
+
+
+def _best(finalists: Sequence[Measured], parts: Parts, measuring: Measuring) -> Measured | None:
+    """Return the settings to choose of those on the validation part; None: none is better."""
+    kept = [item for item in finalists if not item.broken and item.ratio < 1]
+    if not kept:
+        return None
+    most = 1 - _NEARLY * (1 - min(item.ratio for item in kept))
+    kept = [item for item in kept if item.ratio <= most]
+    # They were simulated before.
+    searched = measuring.measure([item.choice for item in kept], parts.search)
+    longest = {
+        digest_of(item.choice): max(item.longest_ratio, early.longest_ratio)
+        for item, early in zip(kept, searched, strict=True)
+    }
+    return min(
+        kept,
+        key=lambda item: (longest[digest_of(item.choice)], item.ratio, digest_of(item.choice)),
+    )
+
+
+def distinct(trials: Sequence[Trial]) -> list[Measured]:
+    """
+    Return the results below the site's mean wait that keep all constraints, the lowest first.
+
+    Of settings whose mean and longest waits are alike, those with the fewest changes stand for all.
+    """
+    kept = [item for trial in trials if (item := trial.kept) is not None and item.ratio < 1]
+    kept.sort(key=lambda item: (item.ratio, len(item.choice), digest_of(item.choice)))
+    results: list[Measured] = []
+    for item in kept:
+        alike = [at for at, other in enumerate(results) if _are_alike(item, other)]
+        if not alike:
+            results.append(item)
+        elif len(item.choice) < len(results[alike[0]].choice):
+            results[alike[0]] = item
+    return results
+
+
+def _are_alike(item: Measured, other: Measured) -> bool:
+    pairs = ((item.ratio, other.ratio), (item.longest_ratio, other.longest_ratio))
+    return all(abs(a - b) <= _ALIKE * min(a, b) for a, b in pairs)
+
+
+def fewer_changes(space: Space, choice: Choice, parts: Parts, measuring: Measuring) -> list[Choice]:
+    """
+    Return choices with fewer and fewer of the changes, down to one.
+
+    The change that contributes least to the mean wait on the search part is left out first.
+    Choices that break a constraint there are left out.
+    """
+    fewer = [choice]
+    for key in _by_contribution(space, choice, parts.search, measuring)[:-1]:
+        fewer.append(without(space, fewer[-1], key))
+    results = measuring.measure(fewer[1:], parts.search)
+    return [item.choice for item in results if not item.broken and item.ratio < 1]
+
+
+def simplified(
+    space: Space, chosen: Measured, parts: Parts, measuring: Measuring, repeat: int
+) -> Measured:
+    """
+    Return the chosen settings without the changes that hardly contribute.
+
+    Changes are left out one after the other, those that contribute least first, as long as all
+    constraints are kept and 95 % of the gain is left, on the search and on the validation part.
+    """
+    (searched,) = measuring.measure([chosen.choice], parts.search)
+    most, most_searched = (1 - _KEPT_GAIN * (1 - item.ratio) for item in (chosen, searched))
+    rest = chosen
+    for key in _by_contribution(space, chosen.choice, parts.validation, measuring):
+        fewer = without(space, rest.choice, key)
+        # One run on the search part costs less than the repetitions.
+        searches = measuring.measure([fewer], parts.search)
+        if any(not result.broken and result.ratio <= most_searched for result in searches):
+            for result in measuring.measure([fewer], parts.validation, repeat):
+                if not result.broken and result.ratio <= most:
+                    rest = result
+    return rest
+
+
+def _by_contribution(
+    space: Space, choice: Choice, window: Window, measuring: Measuring
+) -> list[str]:
+    """Return the changed settings, that without which the mean wait is lowest first."""
+    fewer = {key: without(space, choice, key) for key in choice}
+    results = measuring.measure(list(fewer.values()), window)
+    ratios = {digest_of(item.choice): item.ratio for item in results}
+    return sorted(choice, key=lambda key: ratios.get(digest_of(fewer[key]), 1.0))
+
+
+def without(space: Space, choice: Choice, key: str) -> Choice:
+    """Return a choice without the change of a setting, and what has no effect without it."""
+    return space.changed({other: value for other, value in choice.items() if other != key})

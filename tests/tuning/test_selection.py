@@ -1,0 +1,135 @@
+"""Which of the tried settings is proposed."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from cpsched.tuning.selection import distinct, fewer_changes, select, simplified
+from cpsched.tuning.settings import Setting, Space
+
+PARTS = SimpleNamespace(search="search", validation="validation")
+
+
+def result(choice, ratio, longest=1.0, broken=False):
+    """Return a result that a window would give."""
+    return SimpleNamespace(
+        choice=choice, ratio=ratio, longest_ratio=longest, broken=("it",) if broken else ()
+    )
+
+
+def space_of(keys):
+    return Space.of([Setting(key=key, values=("0", "1"), current="0") for key in keys])
+
+
+class Windows:
+    """Gives the result of a choice on a window, and counts them."""
+
+    def __init__(self, result_of):
+        self.measured = []
+        self._result_of = result_of
+
+    def measure(self, choices, window, repeat=1):
+        results = [self._result_of(choice, window) for choice in choices if choice]
+        self.measured += [(item.choice, window) for item in results]
+        return results
+
+
+def trial_of(name, ratio, longest=1.0):
+    """Return a trial that keeps all constraints on the search part."""
+    return SimpleNamespace(kept=result({"x": name}, ratio, longest))
+
+
+@pytest.mark.parametrize(
+    ("broken", "chosen", "number"),
+    [("", "a", 10), ("a", "b", 10), ("abcdefghij", "k", 12), ("abcdefghijkl", None, 12)],
+)
+def test_the_lowest_finalist_that_keeps_all_constraints_is_chosen(broken, chosen, number):
+    """Ten at a time, those first that were lowest on the search part."""
+    names = "abcdefghijkl"
+    ratios = {name: 0.3 + at / 20 for at, name in enumerate(names)}
+    windows = Windows(
+        lambda choice, _: result(choice, ratios[choice["x"]], broken=choice["x"] in broken)
+    )
+    trials = [trial_of(name, ratios[name]) for name in reversed(names)]
+    trials += [trial_of("worse", 1.2), SimpleNamespace(kept=None)]
+    finalists, best = select(trials, PARTS, windows, 2)
+    assert (best and best.choice["x"]) == chosen
+    assert len(finalists) == number
+    assert sum(window == "validation" for _, window in windows.measured) == number
+
+
+@pytest.mark.parametrize(
+    ("longest", "chosen"),
+    [
+        # The gains of a, b and c are 50, 46 and 40 %: c has less than nine tenths of it.
+        ({"a": (1.1, 1.1), "b": (1.0, 1.0), "c": (0.5, 0.5)}, "b"),
+        # The longest wait on the search part counts, too.
+        ({"a": (1.1, 1.1), "b": (1.2, 0.9), "c": (0.5, 0.5)}, "a"),
+    ],
+)
+def test_among_finalists_of_nearly_equal_gain_the_longest_wait_decides(longest, chosen):
+    ratios = {"a": 0.5, "b": 0.54, "c": 0.6}
+    windows = Windows(
+        lambda choice, window: result(
+            choice, ratios[choice["x"]], longest[choice["x"]][window == "validation"]
+        )
+    )
+    trials = [trial_of(name, ratio) for name, ratio in ratios.items()]
+    assert select(trials, PARTS, windows, 2)[1].choice["x"] == chosen
+
+
+def test_no_finalist_above_the_sites_own_mean_wait_is_chosen():
+    windows = Windows(lambda choice, _: result(choice, 1.1))
+    assert select([trial_of("a", 0.9)], PARTS, windows, 2)[1] is None
+
+
+def test_settings_with_fewer_changes_are_finalists_too():
+    windows = Windows(lambda choice, _: result(choice, 0.5, broken="y" in choice))
+    both = SimpleNamespace(kept=result({"x": "1", "y": "1"}, 0.5))
+    assert select([both], PARTS, windows, 2)[1] is None
+    assert select([both], PARTS, windows, 2, [{"x": "1"}])[1].choice == {"x": "1"}
+
+
+def test_alike_settings_are_one_finalist_that_with_the_fewest_changes():
+    results = [
+        result({"x": "1", "y": "1"}, 0.500),
+        result({"x": "1"}, 0.504),
+        result({"z": "1"}, 0.504, longest=0.5),
+        result({"w": "1"}, 0.52),
+    ]
+    kept = distinct([SimpleNamespace(kept=item) for item in results])
+    assert [dict(item.choice) for item in kept] == [{"x": "1"}, {"z": "1"}, {"w": "1"}]
+
+
+def test_changes_are_left_out_from_the_least_to_the_most_important():
+    """The gain is 0.1 by w, 0.2 by x and 0.3 by y; x alone breaks a constraint."""
+    gains = {"w": 0.1, "x": 0.2, "y": 0.3}
+    windows = Windows(
+        lambda choice, _: result(
+            choice, 1 - sum(gains[key] for key in choice), broken=set(choice) == {"x", "y"}
+        )
+    )
+    choices = fewer_changes(space_of("wxy"), dict.fromkeys("wxy", "1"), PARTS, windows)
+    assert [set(choice) for choice in choices] == [{"y"}]
+    assert {window for _, window in windows.measured} == {"search"}
+
+
+@pytest.mark.parametrize(("alone_broken", "number"), [(False, 1), (True, 2)])
+def test_changes_that_contribute_nothing_are_left_out_if_constraints_allow_it(alone_broken, number):
+    windows = Windows(
+        lambda choice, _: result(
+            choice, 0.5 if "x" in choice else 1.0, broken=alone_broken and list(choice) == ["x"]
+        )
+    )
+    chosen = result(dict.fromkeys("wxyz", "1"), 0.5)
+    kept = simplified(space_of("wxyz"), chosen, PARTS, windows, 2).choice
+    assert "x" in kept
+    assert len(kept) == number
+
+
+def test_changes_are_left_out_while_most_of_the_gain_is_left():
+    """Each of thirty changes lowers the mean wait by a sixtieth of the site's: one may go."""
+    keys = [f"x{number}" for number in range(30)]
+    windows = Windows(lambda choice, _: result(choice, 1 - len(choice) / 60))
+    chosen = result(dict.fromkeys(keys, "1"), 0.5)
+    assert len(simplified(space_of(keys), chosen, PARTS, windows, 2).choice) == 29
