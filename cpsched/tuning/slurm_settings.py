@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.slurm.dispatch.policy import LIMITS
-from cpsched.slurm.dispatch.values import COUNT, TIME, TRES
+from cpsched.slurm.dispatch.values import COUNT, TIME, TRES, WEIGHTS
 from cpsched.tuning.parts import SEARCH
 from cpsched.tuning.settings import Cost, Setting, Space
 from cpsched.util.slurm_quantities import INFINITE, clock
@@ -90,6 +90,8 @@ def _priorities(policy: SlurmPolicy, system: System) -> Iterator[Setting]:
         names.append("Partition")
     for name in names:
         yield _ordered(f"PriorityWeight{name}", _WEIGHTS, policy[f"PriorityWeight{name}"])
+    if weights := policy["PriorityWeightTRES"]:
+        yield _tres_weights(weights)
     yield _weighted(_time(policy, "PriorityMaxAge"), "Age")
     yield _weighted(_favor_small(policy), "JobSize")
     yield _weighted(_flags(policy), "JobSize")
@@ -100,6 +102,15 @@ def _scheduler(policy: SlurmPolicy) -> Iterator[Setting]:
     for name, values in _PARAMETERS.items():
         if not name.startswith("bf_") or policy["SchedulerType"] == "sched/backfill":
             yield _ordered(name, values, policy[name], last=0 if name == _OF_USERS else None)
+
+
+def _tres_weights(weights: Mapping[str, float]) -> Setting:
+    """Return the site's weights of TRES, all of them times a factor; empty: none."""
+    texts = [
+        WEIGHTS.shown({name: float(f"{w * factor:.12g}") for name, w in weights.items()})
+        for factor in (0.1, 1, 10)
+    ]
+    return Setting(key="PriorityWeightTRES", values=("", *texts), current=texts[1])
 
 
 def _weighted(setting: Setting, factor: str) -> Setting:

@@ -9,6 +9,7 @@ from cpsched.errors import ConfigError
 from cpsched.model.system import Queue
 from cpsched.slurm.dispatch import policy_file
 from cpsched.slurm.dispatch.policy_edit import QUEUE_CHANGES
+from cpsched.slurm.dispatch.values import WEIGHTS
 from cpsched.study.changes import changed_system
 from cpsched.study.scenarios import scenario
 from cpsched.systems.mapping import fit
@@ -225,6 +226,15 @@ def test_parts_of_a_priority_count_only_with_its_weight():
     assert space.changed({**age, **size}) == age
     assert space.changed({**age, "PriorityWeightAge": "0"}) == {"PriorityWeightAge": "0"}
     assert space.changed(both := {**size, "PriorityWeightJobSize": "100"}) == both
+
+
+def test_weights_of_resources_are_scaled_together_or_taken_away():
+    text = '[slurm]\nPriorityType = "priority/multifactor"\nPriorityWeightTRES = "CPU=100,Mem=1G"\n'
+    policy = policy_file.parse(text)
+    item = slurm_space(policy, load_system("kth-sp2")).settings["PriorityWeightTRES"]
+    assert item.current == "cpu=100.0,mem=1.0G"
+    assert item.values == ("", "cpu=10.0,mem=0.1G", "cpu=100.0,mem=1.0G", "cpu=1000.0,mem=10.0G")
+    assert [WEIGHTS.shown(WEIGHTS.read(value)) for value in item.values] == list(item.values)
 
 
 def test_values_of_a_file_are_in_order(tmp_path):
