@@ -2,12 +2,13 @@
 The search: settings are proposed by Optuna [2]_, and stopped early where they are not promising.
 
 The first 20 settings are random and simulated on all windows. Half of the next ones change one
-setting of the best choice so far, which is the site's own at first (local search). The sampler
-proposes the other half from all results. They are simulated on a short window first. The best third
-of all settings so far goes on to a longer window (asynchronous successive halving [1]_), unless it
-breaks a constraint by much there, or has no effect. It also stops if its mean wait is higher than
-that of the best setting so far on the same jobs: by 5 % on the first window, at all on the second.
-Broken constraints make a setting infeasible for the sampler; they are no penalty.
+setting of the best choice so far, which is the site's own at first, or two settings if all others
+were tried (local search [3]_). The sampler proposes the other half from all results. They are
+simulated on a short window first. The best third of all settings so far goes on to a longer window
+(asynchronous successive halving [1]_), unless it breaks a constraint by much there, or has no
+effect. It also stops if its mean wait is higher than that of the best setting so far on the same
+jobs: by 5 % on the first window, at all on the second. Broken constraints make a setting infeasible
+for the sampler; they are no penalty.
 
 References
 ----------
@@ -15,6 +16,7 @@ References
    for massively parallel hyperparameter tuning. MLSys, algorithm 2.
 .. [2] Akiba, Sano, Yanase, Ohta and Koyama (2019). Optuna: a next-generation hyperparameter
    optimization framework. KDD.
+.. [3] Mladenović and Hansen (1997). Variable neighborhood search. Computers & Operations Research.
 """
 
 from __future__ import annotations
@@ -175,14 +177,15 @@ class _Proposals:
         size
             Number of settings.
         neighbours
-            So many of them change one setting of ``near``, as long as there are such.
+            So many of them, and those that would be repetitions, are neighbours of ``near``.
         """
         from optuna.trial import TrialState
 
         pairs: list[tuple[Any, Trial]] = []
         repeated = 0
         while len(pairs) < size and repeated < _REPEATED:
-            if len(pairs) < neighbours and (neighbour := self._neighbour(near)) is not None:
+            wants_neighbour = len(pairs) < neighbours or (neighbours and repeated)
+            if wants_neighbour and (neighbour := self._neighbour(near)) is not None:
                 self._study.enqueue_trial(_positions(neighbour, self._space))
             of = self._study.ask()
             choice = self._space.changed(_proposed(of, self._space))
@@ -196,14 +199,24 @@ class _Proposals:
         return pairs
 
     def _neighbour(self, near: Choice) -> Choice | None:
-        """Return a choice with one setting changed that was not tried; None if all were."""
-        changes = [
-            self._space.changed({**near, key: value})
-            for key, item in self._space.settings.items()
-            for value in item.values
+        """
+        Return a choice with one setting changed that was not tried.
+
+        If all were, two settings are changed. None: hardly any of these are left.
+        """
+        values = [
+            (key, value) for key, item in self._space.settings.items() for value in item.values
         ]
+        changes = [self._space.changed({**near, key: value}) for key, value in values]
         untried = [choice for choice in changes if digest_of(choice) not in self._tried]
-        return untried[self._random.integers(len(untried))] if untried else None
+        if untried:
+            return untried[self._random.integers(len(untried))]
+        for _ in range(_REPEATED):
+            two = [values[at] for at in self._random.integers(len(values), size=2)]
+            choice = self._space.changed({**near, **dict(two)})
+            if digest_of(choice) not in self._tried:
+                return choice
+        return None
 
     def tell(self, of: Any, trial: Trial) -> None:
         """Tell Optuna the ratio of a trial on the last window, or that it was stopped before."""
