@@ -196,9 +196,7 @@ def front_text(tuned: Tuned, width: int) -> str:
 
 
 def _settings(choice: Choice) -> str:
-    pairs = [f"{key}={value}" for key, value in choice.items()]
-    more = f" and {len(pairs) - 3} more" if len(pairs) > 3 else ""
-    return ", ".join(pairs[:3]) + more
+    return ", ".join(f"{key}={value or 'none'}" for key, value in choice.items())
 
 
 def proposal_text(tuned: Tuned, policy: SlurmPolicy | None) -> str:

@@ -8,13 +8,15 @@ import pytest
 
 from cpsched import logs
 from cpsched import tune as tune_log
-from cpsched.errors import ConfigError
+from cpsched.errors import ConfigError, RunError
 from cpsched.model.workload import Workload
 from cpsched.slurm.dispatch import policy_file
 from cpsched.study.changes import changed_system
 from cpsched.study.log_study import study_of_log
+from cpsched.study.scenarios import Scenario
 from cpsched.tuning.api import site_of
-from cpsched.tuning.measure import Broken, Limits
+from cpsched.tuning.measure import Broken, Limits, Measuring
+from cpsched.tuning.parts import Window
 from cpsched.tuning.proposal import sacctmgr_commands, slurm_diff
 from cpsched.tuning.site import Site
 from cpsched.tuning.text import _constraints, answer_lines, changes_text, tables
@@ -40,12 +42,13 @@ MaxJobsPU = 4
 """
 
 
-def log_of(folder, name="log.parquet", seed=1, days=30, per_day=80):
+def log_of(folder, name="log.parquet", seed=1, days=30, per_day=80, longest=18_000):
     """Write a log whose short jobs wait behind long ones; return its path."""
     random = np.random.default_rng(seed)
     number = days * per_day
     submit = np.sort(random.integers(0, days * DAY, number))
     runtime = np.where(random.random(number) < 0.88, 300, random.integers(3600, 18_000, number))
+    runtime = np.minimum(runtime, longest)
     workload = Workload.build(
         title="jobs", job_id=[str(job) for job in range(number)], resources=["core"],
         submit=submit.tolist(), units=random.integers(1, 4, number).tolist(),
@@ -111,6 +114,42 @@ def test_a_search_that_is_stopped_continues_to_the_same_result(four_cores):
     resumed = tuned(log, folder).as_data()
     whole = tuned(log, four_cores / "whole").as_data()
     assert json.dumps(resumed) == json.dumps(whole)
+
+
+def test_settings_that_cannot_be_simulated_have_no_result(four_cores):
+    """A topology needs switches, and the system has none."""
+    site = site_of(log_of(four_cores, days=1), "four.toml")
+    window = Window("all", 0, 0, DAY, 80)
+
+    def scenario_of(label, choice):
+        return Scenario(label=label, dispatcher=choice["dispatcher"])
+
+    measuring = Measuring(site.study, scenario_of, four_cores / "out", Limits())
+    choices = [{"dispatcher": name} for name in ("slurm:topology=tree", "fifo")]
+    results = measuring.measure(choices, window)
+    assert [item.choice["dispatcher"] for item in results] == ["fifo"]
+    with pytest.raises(RunError, match="switches"):
+        measuring.table({"other": choices[0]}, window, 1)
+
+
+@pytest.mark.slow
+def test_nothing_is_better_where_no_job_waits(four_cores):
+    result = tuned(log_of(four_cores, longest=1), four_cores / "out")
+    assert all(trial.windows[-1].ratio in (1.0, float("inf")) for trial in result.trials)
+    assert (result.choice, result.front, result.results) == ({}, [], {})
+    assert "Keep the current settings." in " ".join(answer_lines(result))
+
+
+def test_the_front_has_the_lowest_mean_wait_for_each_longest_wait():
+    waits = {"a": (0.5, 1.2), "b": (0.6, 1.0), "c": (0.7, 1.1), "d": (0.8, 0.9), "e": (1.1, 0.5)}
+    trials = [
+        SimpleNamespace(
+            kept=SimpleNamespace(choice={"x": name}, ratio=ratio, longest_ratio=longest)
+        )
+        for name, (ratio, longest) in waits.items()
+    ]
+    front = Tuned.front.fget(SimpleNamespace(trials=trials))
+    assert [item.choice["x"] for item in front] == ["a", "b", "d"]
 
 
 def test_a_change_of_slurm_conf_is_lines_to_type():
