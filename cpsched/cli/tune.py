@@ -58,8 +58,10 @@ def command(
                metavar="N"),
     ] = 200,
     sampler: Annotated[
-        Literal["tpe", "nsga2", "random"], option(COMPARISON, help="Search method of Optuna.")
-    ] = "tpe",
+        Literal["local", "tpe", "nsga2", "random"],
+        option(COMPARISON, help="What proposes settings: changes of the best and random ones"
+               " (local), changes and a sampler of Optuna, or random ones alone."),
+    ] = "local",
     seed: Annotated[
         int, option(COMPARISON, help="Seed of the search.", min=0, metavar="N")
     ] = 1,

@@ -29,7 +29,7 @@ def tune(
     forbid: Sequence[str] = (),
     space: str | PathLike[str] | None = None,
     trials: int = 200,
-    sampler: str = "tpe",
+    sampler: str = "local",
     seed: int = 1,
     repeat: int = 5,
     wait_factor: float = 1.1,
@@ -61,7 +61,8 @@ def tune(
     trials
         Number of settings that are tried, besides 20 random ones.
     sampler
-        ``tpe``, ``nsga2`` or ``random``, see Optuna.
+        What proposes settings: ``local`` (changes of the best so far, and random ones), ``tpe`` or
+        ``nsga2`` (the same changes, and those of a sampler of Optuna), or ``random``.
     seed
         Seed of the search.
     repeat

@@ -3,10 +3,10 @@ The search: settings are proposed by Optuna [2]_, and stopped early where they a
 
 The first 20 settings are random and simulated on all windows. Half of the next ones change one
 setting of the best choice so far, which is the site's own at first, or two settings if all others
-were tried (local search [3]_). The sampler proposes the other half from all results. They are
-simulated on a short window first. The best third of all settings so far goes on to a longer window
-(asynchronous successive halving [1]_), unless it breaks a constraint by much there, or has no
-effect. It also stops if its mean wait is higher than that of the best setting so far on the same
+were tried (local search [3]_). The other half is random, or proposed by a sampler of Optuna. They
+are simulated on a short window first. The best third of all settings so far goes on to a longer
+window (asynchronous successive halving [1]_), unless it breaks a constraint by much there, or has
+no effect. It also stops if its mean wait is higher than that of the best setting so far on the same
 jobs: by 5 % on the first window, at all on the second. Broken constraints make a setting infeasible
 for the sampler; they are no penalty.
 
@@ -53,7 +53,7 @@ _FAR = 0.5
 #: A setting whose mean wait is higher than the best one's by this share is stopped after the first
 #: window; after later ones if it is higher at all.
 _HIGHER = 0.05
-SAMPLERS = ("tpe", "nsga2", "random")
+SAMPLERS = ("local", "tpe", "nsga2", "random")
 
 
 @dataclass
@@ -100,8 +100,8 @@ def search(
     """
     Return the tried settings, in the order of their proposal. Equal arguments give equal trials.
 
-    These are :data:`RANDOM` random ones, changes of one setting, and combinations. The sampler
-    ``random`` has no changes of one setting.
+    These are :data:`RANDOM` random ones, then changes of the best ones and proposals of the sampler
+    in turn.
 
     Parameters
     ----------
@@ -110,7 +110,8 @@ def search(
     trials
         Number of settings that are tried after the random ones.
     sampler
-        One of :data:`SAMPLERS`.
+        ``local`` (random settings), ``tpe`` or ``nsga2``. With ``random`` there are random settings
+        alone, without changes of the best ones.
     progress
         Called before each batch, with the number of tried settings.
 

@@ -160,7 +160,7 @@ def tune(
     folder: Path,
     *,
     trials: int = 200,
-    sampler: str = "tpe",
+    sampler: str = "local",
     seed: int = 1,
     repeat: int = 5,
     limits: Limits | None = None,
