@@ -29,11 +29,12 @@ _PARAMETERS: dict[str, Sequence[int]] = {
     "bf_resolution": (60, 300, 600, 1800),
     "bf_max_job_test": (100, 500, 2000, 10_000),
     "bf_max_job_user": (0, 5, 10, 20, 50),
+    "bf_job_part_count_reserve": (0, 1, 5, 20, 100),
     "bf_min_age_reserve": (0, 600, 3600, 14_400, 43_200, 86_400),
     "default_queue_depth": (100, 500, 2000),
 }
-#: Its 0 means all jobs.
-_OF_USERS = "bf_max_job_user"
+#: Their 0 means all jobs.
+_ALL_BY_0 = frozenset({"bf_max_job_user", "bf_job_part_count_reserve"})
 #: Values of times, seconds.
 _TIMES = (_DAY, 3 * _DAY, 7 * _DAY, 14 * _DAY, 30 * _DAY)
 _PRIORITIES = (0, 10, 100, 1000)
@@ -101,7 +102,7 @@ def _scheduler(policy: SlurmPolicy) -> Iterator[Setting]:
     """Yield the settings of the passes; those of backfill only where it is on."""
     for name, values in _PARAMETERS.items():
         if not name.startswith("bf_") or policy["SchedulerType"] == "sched/backfill":
-            yield _ordered(name, values, policy[name], last=0 if name == _OF_USERS else None)
+            yield _ordered(name, values, policy[name], last=0 if name in _ALL_BY_0 else None)
 
 
 def _tres_weights(weights: Mapping[str, float]) -> Setting:
