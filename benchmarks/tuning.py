@@ -92,7 +92,7 @@ def compare_samplers(args: argparse.Namespace) -> Iterator[dict[str, object]]:
     workload = site.fitted.workload
     part = parts_of(workload.submit, workload.title).search
     measuring = Measuring(
-        site.study, site.scenario_of, Path(args.folder), Limits(tail_by_value=True)
+        site.study, site.scenario_of, Path(args.folder), Limits(strict_tails=True)
     )
     windows = windows_of(part, *measuring.waits(part), workload.title)
     length = windows[-1].end - windows[-1].start

@@ -59,8 +59,8 @@ def command(
     ] = 200,
     sampler: Annotated[
         Literal["local", "tpe", "nsga2", "random"],
-        option(COMPARISON, help="What proposes settings: changes of the best and random ones"
-               " (local), changes and a sampler of Optuna, or random ones alone."),
+        option(COMPARISON, help="What proposes settings: changes of the best and the current ones"
+               " (local), these and Optuna (tpe, nsga2), or chance alone (random)."),
     ] = "local",
     seed: Annotated[
         int, option(COMPARISON, help="Seed of the search.", min=0, metavar="N")

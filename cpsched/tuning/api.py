@@ -61,8 +61,8 @@ def tune(
     trials
         Number of settings that are tried, besides 20 random ones.
     sampler
-        What proposes settings: ``local`` (changes of the best so far, and random ones), ``tpe`` or
-        ``nsga2`` (the same changes, and those of a sampler of Optuna), or ``random``.
+        What proposes settings: ``local`` (changes of the best and of the site's), ``tpe`` or
+        ``nsga2`` (the same changes, and a sampler of Optuna), or ``random``.
     seed
         Seed of the search.
     repeat

@@ -54,14 +54,15 @@ class Limits:
         Of the longest wait.
     utilization
         Smallest ratio of the utilization.
-    tail_by_value
-        Whether the longest and the p99.9 wait count by their values, not with confidence.
+    strict_tails
+        Whether the longest and the p99.9 wait count by their values, not with confidence, and may
+        rise by half as much. A setting chosen by this has room on later jobs.
     """
 
     wait: float = 1.1
     longest: float = 1.2
     utilization: float = 0.95
-    tail_by_value: bool = False
+    strict_tails: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -299,9 +300,11 @@ def _longer_waits(
     if they have no interval, or the limits say so. A wait must rise by a minute and by a twentieth
     of the mean wait of all jobs.
     """
-    checked = [("longest wait", _row(table, run, LONGEST), limits.longest, True)]
-    if (tail := table.get(run, TAIL)) is not None:
-        checked.append(("p99.9 wait", tail, limits.wait, True))
+    rise = 0.5 if limits.strict_tails else 1
+    longest, tail = (1 + rise * (limit - 1) for limit in (limits.longest, limits.wait))
+    checked = [("longest wait", _row(table, run, LONGEST), longest, True)]
+    if (tail_row := table.get(run, TAIL)) is not None:
+        checked.append(("p99.9 wait", tail_row, tail, True))
     for row in table.group_rows(run):
         jobs = table.get(run, "common_jobs", row.group)
         if row.metric != WAIT or row.group[0] not in _KINDS or jobs is None:
@@ -311,7 +314,7 @@ def _longer_waits(
     least = max(_LEAST_RISE, _LEAST_SHARE * (_row(table, run, WAIT).base_value or 0))
     for what, row, limit, is_tail in checked:
         if _ratio(row) > limit and (row.difference or 0) >= least:
-            by_value = is_tail and (limits.tail_by_value or row.difference_interval is None)
+            by_value = is_tail and (limits.strict_tails or row.difference_interval is None)
             confident = by_value or _is_above(row, limit, least)
             yield Broken(what=what, ratio=_ratio(row), limit=limit), confident
 

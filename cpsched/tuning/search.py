@@ -1,14 +1,14 @@
 """
 The search: settings are proposed by Optuna [2]_, and stopped early where they are not promising.
 
-The first 20 settings are random and simulated on all windows. Half of the next ones change one
-setting of the best choice so far, which is the site's own at first, or two settings if all others
-were tried (local search [3]_). The other half is random, or proposed by a sampler of Optuna. They
-are simulated on a short window first. The best third of all settings so far goes on to a longer
-window (asynchronous successive halving [1]_), unless it breaks a constraint by much there, or has
-no effect. It also stops if its mean wait is higher than that of the best setting so far on the same
-jobs: by 5 % on the first window, at all on the second. Broken constraints make a setting infeasible
-for the sampler; they are no penalty.
+The first 20 settings are random and simulated on all windows. The next ones come in batches of four
+(local search [3]_). One changes the best choice so far in one setting, or in two if all others were
+tried. One changes the site's own settings in the same way. Two have random values of some settings,
+from one to all, or are proposed by a sampler of Optuna. They are simulated on a short window first.
+The best third of all settings so far goes on to a longer window (asynchronous successive halving
+[1]_), unless it breaks a constraint by much there, or has no effect. It also stops if its mean wait
+is higher than that of the best setting so far on the same jobs: by 5 % on the first window, at all
+on the second. Broken constraints make a setting infeasible for the sampler; they are no penalty.
 
 References
 ----------
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 #: Settings that are proposed before any of them is simulated: one number for any number of
 #: processes, so that these do not change the search.
 _BATCH = 4
-#: So many of a batch change one setting of the best choice so far.
-_NEIGHBOURS = 2
 #: A search ends after so many proposals in a row that were tried before.
 _REPEATED = 50
 #: One of so many settings goes on to the next window.
@@ -100,8 +98,7 @@ def search(
     """
     Return the tried settings, in the order of their proposal. Equal arguments give equal trials.
 
-    These are :data:`RANDOM` random ones, then changes of the best ones and proposals of the sampler
-    in turn.
+    These are :data:`RANDOM` random ones, then changes and proposals of the sampler in turn.
 
     Parameters
     ----------
@@ -110,8 +107,8 @@ def search(
     trials
         Number of settings that are tried after the random ones.
     sampler
-        ``local`` (random settings), ``tpe`` or ``nsga2``. With ``random`` there are random settings
-        alone, without changes of the best ones.
+        ``local``: changes of the best settings and of the site's. ``tpe``, ``nsga2``: half of them
+        come from a sampler of Optuna. ``random``: random settings alone.
     progress
         Called before each batch, with the number of tried settings.
 
@@ -126,10 +123,11 @@ def search(
         if progress is not None:
             progress(len(tried))
         incumbent = None if len(tried) < RANDOM else _lowest(tried)
-        neighbours = 0 if len(tried) < RANDOM or sampler == "random" else _NEIGHBOURS
-        batch = proposals.batch(
-            min(_BATCH, left), neighbours, {} if incumbent is None else incumbent.choice
-        )
+        size = min(_BATCH, left)
+        if len(tried) < RANDOM or sampler == "random":
+            batch = proposals.batch(size)
+        else:
+            batch = proposals.batch(size, {} if incumbent is None else incumbent.choice)
         if not batch:
             break
         alive = batch
@@ -164,12 +162,13 @@ class _Proposals:
 
     def __init__(self, space: Space, sampler: str, seed: int) -> None:
         self._space = space
+        self._has_sampler = sampler != "local"
         self._study = _optuna_study(sampler, seed)
         self._random = np.random.default_rng(seed)
         # The site's own settings need no trial.
         self._tried = {digest_of({})}
 
-    def batch(self, size: int, neighbours: int, near: Choice) -> list[tuple[Any, Trial]]:
+    def batch(self, size: int, best: Choice | None = None) -> list[tuple[Any, Trial]]:
         """
         Return trials of Optuna with their settings; fewer if hardly any are left untried.
 
@@ -177,17 +176,19 @@ class _Proposals:
         ----------
         size
             Number of settings.
-        neighbours
-            So many of them, and those that would be repetitions, are neighbours of ``near``.
+        best
+            The best settings so far. None: the sampler proposes all.
         """
         from optuna.trial import TrialState
 
         pairs: list[tuple[Any, Trial]] = []
         repeated = 0
         while len(pairs) < size and repeated < _REPEATED:
-            wants_neighbour = len(pairs) < neighbours or (neighbours and repeated)
-            if wants_neighbour and (neighbour := self._neighbour(near)) is not None:
-                self._study.enqueue_trial(_positions(neighbour, self._space))
+            if best is not None:
+                # What would be a repetition is a neighbour.
+                place = 0 if repeated else len(pairs)
+                if (wanted := self._wanted(place, best)) is not None:
+                    self._study.enqueue_trial(_positions(wanted, self._space))
             of = self._study.ask()
             choice = self._space.changed(_proposed(of, self._space))
             if (digest := digest_of(choice)) not in self._tried:
@@ -199,15 +200,21 @@ class _Proposals:
                 self._study.tell(of, state=TrialState.FAIL)
         return pairs
 
+    def _wanted(self, place: int, best: Choice) -> Choice | None:
+        """Return the choice for a place of a batch; None: the sampler proposes it."""
+        if place == 0:
+            return self._neighbour(best)
+        if place == 1:
+            return self._neighbour({})
+        return None if self._has_sampler else self._some_changes()
+
     def _neighbour(self, near: Choice) -> Choice | None:
         """
         Return a choice with one setting changed that was not tried.
 
         If all were, two settings are changed. None: hardly any of these are left.
         """
-        values = [
-            (key, value) for key, item in self._space.settings.items() for value in item.values
-        ]
+        values = self._values()
         changes = [self._space.changed({**near, key: value}) for key, value in values]
         untried = [choice for choice in changes if digest_of(choice) not in self._tried]
         if untried:
@@ -218,6 +225,20 @@ class _Proposals:
             if digest_of(choice) not in self._tried:
                 return choice
         return None
+
+    def _some_changes(self) -> Choice:
+        """Return random values of some of the site's settings, from one of them to all."""
+        items = list(self._space.settings.values())
+        number = self._random.integers(1, len(items) + 1)
+        chosen = self._random.choice(len(items), number, replace=False)
+        return {
+            items[at].key: items[at].values[self._random.integers(len(items[at].values))]
+            for at in chosen
+        }
+
+    def _values(self) -> list[tuple[str, str]]:
+        """Return the values of all settings."""
+        return [(key, value) for key, item in self._space.settings.items() for value in item.values]
 
     def tell(self, of: Any, trial: Trial) -> None:
         """Tell Optuna the ratio of a trial on the last window, or that it was stopped before."""

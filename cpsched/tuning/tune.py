@@ -199,7 +199,7 @@ def tune(
         site.study,
         site.scenario_of,
         folder,
-        replace(limits, tail_by_value=True),
+        replace(limits, strict_tails=True),
         workers=workers,
         executor=executor,
     )

@@ -86,10 +86,12 @@ def test_the_longest_wait_of_repetitions_needs_confidence():
     assert broken(row(LONGEST, 1.4, interval=(1.3, 1.5))) == (["longest wait"], [])
 
 
-def test_the_tail_counts_by_its_value_for_the_choice():
-    longest = row(LONGEST, 1.3, interval=(0.9, 2.1))
-    result = measured(table(longest), RUN, {}, Limits(tail_by_value=True))
-    assert [item.what for item in result.broken] == ["longest wait"]
+def test_the_tail_counts_by_its_value_for_the_choice_and_may_rise_by_half():
+    longest = row(LONGEST, 1.15, interval=(0.9, 2.1))
+    tail = row(TAIL, 1.04, interval=(0.9, 2.1))
+    result = measured(table(longest, tail), RUN, {}, Limits(strict_tails=True))
+    assert [(item.what, item.limit) for item in result.broken] == [("longest wait", 1.1)]
+    assert measured(table(longest, tail), RUN, {}, Limits()).broken == ()
 
 
 @pytest.mark.parametrize(("interval", "is_broken"), [((1200, 9000), True), ((300, 9000), False)])
