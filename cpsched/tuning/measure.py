@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from cpsched.report.results_table import ResultsTable
     from cpsched.study.comparisons import Result
     from cpsched.study.results import RunKey
-    from cpsched.study.store import Failure
     from cpsched.study.study import Study
     from cpsched.tuning.parts import Window
     from cpsched.tuning.settings import Choice
@@ -176,24 +175,22 @@ class Measuring:
         self._study, self._scenario_of, self._limits = study, scenario_of, limits
         self._folder, self._workers, self._executor = folder, workers, executor
 
-    def table(self, choices: Mapping[str, Choice], window: Window, repeat: int) -> ResultsTable:
+    def table(
+        self, choices: Mapping[str, Choice], window: Window, repeat: int
+    ) -> tuple[ResultsTable, dict[str, RunKey]]:
         """
         Return the results of choices by their labels, with the site's as the baseline.
+
+        Returns
+        -------
+        tuple of (ResultsTable, dict of str to tuple)
+            The table, and the runs by label, without choices that cannot be simulated.
 
         Raises
         ------
         RunError
-            If a run fails.
+            If the site's own settings cannot be simulated.
         """
-        table, failed = self._simulated(choices, window, repeat)
-        for failure in failed:
-            raise RunError(f"{failure.name} failed: {failure.error}")
-        return table
-
-    def _simulated(
-        self, choices: Mapping[str, Choice], window: Window, repeat: int
-    ) -> tuple[ResultsTable, tuple[Failure, ...]]:
-        """Return the results of choices by their labels, and the runs that failed."""
         folder = self._path(window)
         seeds = (0,) if repeat == 1 else tuple(range(1, repeat + 1))
         workloads = tuple(
@@ -212,11 +209,19 @@ class Measuring:
         scenarios = [self._scenario_of(label, choice) for label, choice in choices.items()]
         study = what_if(site, scenarios, folder)
         outcome = carry_out(study, folder, jobs=self._workers, executor=self._executor)
-        return load_results(folder), outcome.failed
+        errors = [f"{failure.name} failed: {failure.error}" for failure in outcome.failed]
+        if len(errors) == outcome.runs:
+            raise RunError(errors[0])
+        table = load_results(folder)
+        ended = Counter(run.key[2] for run in table.study.runs)
+        if ended[BASELINE] < repeat:
+            raise RunError(errors[0])
+        return table, {run[2]: run for run in table.repetitions if ended[run[2]] == repeat}
 
     def waits(self, window: Window) -> tuple[IntArray, IntArray]:
         """Return submits and waits of a window's jobs under the site's settings, seconds."""
-        (run,) = self.table({}, window, 1).study.runs
+        table, _ = self.table({}, window, 1)
+        (run,) = table.study.runs
         schedule = load_run(run.path).schedule
         submit = schedule.workload.submit
         ran = finished(schedule) & (submit >= window.start)
@@ -245,15 +250,11 @@ class Measuring:
         by_label = {label: choice for label, choice in zip(labels, choices, strict=True) if choice}
         if not by_label:
             return []
-        table, failed = self._simulated(by_label, window, repeat)
-        ended = Counter(run.key[2] for run in table.study.runs)
-        if ended[BASELINE] < repeat:
-            raise RunError(f"{failed[0].name} failed: {failed[0].error}")
-        runs = {run[2]: run for run in table.repetitions}
+        table, runs = self.table(by_label, window, repeat)
         return [
             measured(table, runs[label], choice, self._limits)
             for label, choice in zip(labels, choices, strict=True)
-            if choice and ended[label] == repeat
+            if label in runs and choice
         ]
 
 

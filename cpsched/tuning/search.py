@@ -22,6 +22,7 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import isinf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -142,9 +143,13 @@ def search(
 
 
 def _lowest(trials: Sequence[Trial]) -> Trial | None:
-    """Return the setting with the lowest mean wait that keeps all constraints; None: no such."""
+    """
+    Return the setting with the lowest mean wait that keeps all constraints.
+
+    None: none of them has a lower mean wait than the site's settings.
+    """
     return min(
-        (trial for trial in trials if trial.kept is not None),
+        (trial for trial in trials if trial.kept is not None and trial.kept.ratio < 1),
         key=lambda trial: (trial.windows[-1].ratio, len(trial.choice), trial.number),
         default=None,
     )
@@ -195,6 +200,7 @@ class _Proposals:
                 # The first of the tried ones is the site's.
                 pairs.append((of, Trial(len(self._tried) - 1, choice)))
                 self._tried.add(digest)
+                repeated = 0
             else:
                 repeated += 1
                 self._study.tell(of, state=TrialState.FAIL)
@@ -308,9 +314,14 @@ def _simulate(
             trial.failed = True
             continue
         trial.windows.append(measured)
-        # Settings that keep all constraints compete among themselves, before all others.
-        rank = 1 + min(measured.excess, 1) if measured.broken else measured.ratio
-        of.report(rank, _REDUCTION**rung)
+        of.report(_rank(measured), _REDUCTION**rung)
+
+
+def _rank(measured: Measured) -> float:
+    """Return the order of settings: all that keep all constraints are before the others."""
+    if measured.broken:
+        return 1 + min(measured.excess, 1)
+    return 1.0 if isinf(measured.ratio) else measured.ratio / (1 + measured.ratio)
 
 
 def _is_promising(of: Any, trial: Trial, incumbent: Trial | None) -> bool:
@@ -324,11 +335,9 @@ def _is_promising(of: Any, trial: Trial, incumbent: Trial | None) -> bool:
         return True
     if last.ratio == 1 or last.excess >= _FAR or is_pruned:
         return False
-    if incumbent is None:
-        return True
-    # Both were simulated on the same jobs.
-    best = incumbent.windows[len(trial.windows) - 1]
-    if last.ratio == best.ratio and len(trial.choice) >= len(incumbent.choice):
+    # Both were simulated on the same jobs. Without a better choice the site's own is the best.
+    best = 1.0 if incumbent is None else incumbent.windows[len(trial.windows) - 1].ratio
+    if incumbent and last.ratio == best and len(trial.choice) >= len(incumbent.choice):
         return False
     higher = _HIGHER if len(trial.windows) == 1 else 0
-    return last.ratio <= best.ratio * (1 + higher)
+    return last.ratio <= best * (1 + higher)

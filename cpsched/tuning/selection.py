@@ -42,15 +42,18 @@ def select(
     Parameters
     ----------
     fewer
-        Further settings that are simulated on the validation part.
+        Further settings, which are simulated with the first ten.
     """
-    choices = [*fewer, *(item.choice for item in distinct(trials))]
-    finalists: list[Measured] = []
-    for at in range(0, _MOST_FINALISTS, _FINALISTS):
-        finalists += measuring.measure(choices[at : at + _FINALISTS], parts.validation, repeat)
-        if (chosen := _best(finalists, parts, measuring)) is not None:
-            return finalists, chosen
-    return finalists, None
+    choices = [item.choice for item in distinct(trials)]
+    at_once = {digest_of(choice): choice for choice in [*choices[:_FINALISTS], *fewer]}
+    finalists = measuring.measure(list(at_once.values()), parts.validation, repeat)
+    chosen = _best(finalists, parts, measuring)
+    rest = [choice for choice in choices[_FINALISTS:] if digest_of(choice) not in at_once]
+    for at in range(0, _MOST_FINALISTS - _FINALISTS, _FINALISTS):
+        if chosen is None:
+            finalists += measuring.measure(rest[at : at + _FINALISTS], parts.validation, repeat)
+            chosen = _best(finalists, parts, measuring)
+    return finalists, chosen
 
 
 def _best(finalists: Sequence[Measured], parts: Parts, measuring: Measuring) -> Measured | None:
@@ -62,14 +65,12 @@ def _best(finalists: Sequence[Measured], parts: Parts, measuring: Measuring) -> 
     kept = [item for item in kept if item.ratio <= most]
     # They were simulated before.
     searched = measuring.measure([item.choice for item in kept], parts.search)
-    longest = {
-        digest_of(item.choice): max(item.longest_ratio, early.longest_ratio)
-        for item, early in zip(kept, searched, strict=True)
-    }
-    return min(
-        kept,
-        key=lambda item: (longest[digest_of(item.choice)], item.ratio, digest_of(item.choice)),
-    )
+    early = {digest_of(item.choice): item.longest_ratio for item in searched}
+
+    def longest(item: Measured) -> float:
+        return max(item.longest_ratio, early.get(digest_of(item.choice), 0.0))
+
+    return min(kept, key=lambda item: (longest(item), item.ratio, digest_of(item.choice)))
 
 
 def distinct(trials: Sequence[Trial]) -> list[Measured]:
@@ -80,14 +81,16 @@ def distinct(trials: Sequence[Trial]) -> list[Measured]:
     """
     kept = [item for trial in trials if (item := trial.kept) is not None and item.ratio < 1]
     kept.sort(key=lambda item: (item.ratio, len(item.choice), digest_of(item.choice)))
-    results: list[Measured] = []
+    groups: list[list[Measured]] = []
     for item in kept:
-        alike = [at for at, other in enumerate(results) if _are_alike(item, other)]
-        if not alike:
-            results.append(item)
-        elif len(item.choice) < len(results[alike[0]].choice):
-            results[alike[0]] = item
-    return results
+        group = next((group for group in groups if _are_alike(item, group[0])), None)
+        if group is None:
+            groups.append([item])
+        else:
+            group.append(item)
+    # The first of equally many changes is the lowest.
+    results = [min(group, key=lambda item: len(item.choice)) for group in groups]
+    return sorted(results, key=lambda item: (item.ratio, digest_of(item.choice)))
 
 
 def _are_alike(item: Measured, other: Measured) -> bool:
@@ -97,7 +100,7 @@ def _are_alike(item: Measured, other: Measured) -> bool:
 
 def fewer_changes(space: Space, choice: Choice, parts: Parts, measuring: Measuring) -> list[Choice]:
     """
-    Return choices with fewer and fewer of the changes, down to one.
+    Return choices with one of the changes, with two, four and so on.
 
     The change that contributes least to the mean wait on the search part is left out first.
     Choices that break a constraint there are left out.
@@ -105,7 +108,9 @@ def fewer_changes(space: Space, choice: Choice, parts: Parts, measuring: Measuri
     fewer = [choice]
     for key in _by_contribution(space, choice, parts.search, measuring)[:-1]:
         fewer.append(without(space, fewer[-1], key))
-    results = measuring.measure(fewer[1:], parts.search)
+    # Numbers with one bit.
+    some = [item for item in fewer[1:] if len(item).bit_count() == 1]
+    results = measuring.measure(some, parts.search)
     return [item.choice for item in results if not item.broken and item.ratio < 1]
 
 
@@ -116,20 +121,27 @@ def simplified(
     Return the chosen settings without the changes that hardly contribute.
 
     Changes are left out one after the other, those that contribute least first, as long as all
-    constraints are kept and 95 % of the gain is left, on the search and on the validation part.
+    constraints are kept, 95 % of the gain is left and the longest wait does not rise by 1 %, on the
+    search and on the validation part.
     """
-    (searched,) = measuring.measure([chosen.choice], parts.search)
-    most, most_searched = (1 - _KEPT_GAIN * (1 - item.ratio) for item in (chosen, searched))
+    searched = measuring.measure([chosen.choice], parts.search)
     rest = chosen
     for key in _by_contribution(space, chosen.choice, parts.validation, measuring):
         fewer = without(space, rest.choice, key)
         # One run on the search part costs less than the repetitions.
-        searches = measuring.measure([fewer], parts.search)
-        if any(not result.broken and result.ratio <= most_searched for result in searches):
+        early = measuring.measure([fewer], parts.search)
+        if any(_is_as_good(*pair) for pair in zip(early, searched, strict=False)):
             for result in measuring.measure([fewer], parts.validation, repeat):
-                if not result.broken and result.ratio <= most:
+                if _is_as_good(result, chosen):
                     rest = result
     return rest
+
+
+def _is_as_good(item: Measured, chosen: Measured) -> bool:
+    """Return whether settings keep nearly all that the chosen ones give, on the same jobs."""
+    most = 1 - _KEPT_GAIN * (1 - chosen.ratio)
+    is_longer = item.longest_ratio > chosen.longest_ratio * (1 + _ALIKE)
+    return not item.broken and item.ratio <= most and not is_longer
 
 
 def _by_contribution(

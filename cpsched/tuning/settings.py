@@ -156,11 +156,11 @@ class Space:
             elif item.has_effect({item.needs[0]: self.settings[item.needs[0]].current}):
                 settings[key] = replace(item, needs=None)
         if not settings:
-            needed = {
+            needed = dict.fromkeys(
                 f"{item.needs[0]}={item.needs[1] or 'a number above 0'}"
                 for item in kept.values()
                 if item.needs
-            }
+            )
             hint = f" {', '.join(kept)} has no effect without {', '.join(needed)}." if kept else ""
             raise ConfigError(f"no setting is left.{hint} Allow more.", key="--allow")
         return Space(settings)
@@ -205,7 +205,7 @@ def _with_values(setting: Setting, values: object, path: Path) -> Setting:
     for value in values:
         if not isinstance(value, str | int | float):
             raise ConfigError(f"{value!r} must be a text or a number", where=path, key=setting.key)
-        texts.append(("yes" if value else "no") if isinstance(value, bool) else str(value))
+        texts.append(("yes" if value else "no") if isinstance(value, bool) else str(value).strip())
     every = list(dict.fromkeys([*texts, setting.current]))
     if all(text.isdecimal() for text in every):
         every.sort(key=int)

@@ -15,6 +15,7 @@ from cpsched.study.policies import follows_policy
 from cpsched.study.run_spec import run_specs
 from cpsched.study.scenarios import Scenario, scenario
 from cpsched.tuning.dispatcher_settings import dispatcher_of, dispatcher_space
+from cpsched.tuning.settings import Space
 from cpsched.tuning.slurm_settings import slurm_space
 from cpsched.util.spec import Spec, build, files_of
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from cpsched.slurm.dispatch.policy import SlurmPolicy
     from cpsched.study.study import Study
     from cpsched.systems.mapping import Fitted
-    from cpsched.tuning.settings import Choice, Setting, Space
+    from cpsched.tuning.settings import Choice, Setting
 
 #: Settings that are changes of a queue: ``max-time NAME``.
 _CHANGES = frozenset(QUEUE_CHANGES.values())
@@ -89,6 +90,9 @@ class Site:
                     self._check(item, value)
                 except (ConfigError, ValueError) as error:
                     raise ConfigError(f"{value!r}: {error}", where=file, key=key) from error
+        space = Space.of([_distinct(item) for item in space.settings.values()])
+        if not space.settings:
+            raise ConfigError("has no other values than the site's. Add some.", where=file)
         return space
 
     def _check(self, setting: Setting, value: str) -> None:
@@ -127,3 +131,13 @@ class Site:
                 same = [text for text in item.values if PARAMETERS[key].kind.read(text) == default]
                 choice[key] = same[0] if same else str(PARAMETERS[key].kind.shown(default))
         return space.changed(choice)
+
+
+def _distinct(setting: Setting) -> Setting:
+    """Return a setting without values of a parameter that are another text of the site's."""
+    if setting.key not in PARAMETERS:
+        return setting
+    read = PARAMETERS[setting.key].kind.read
+    own = read(setting.current)
+    values = [value for value in setting.values if value == setting.current or read(value) != own]
+    return replace(setting, values=tuple(values))

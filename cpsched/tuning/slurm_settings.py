@@ -95,7 +95,7 @@ def _priorities(policy: SlurmPolicy, system: System) -> Iterator[Setting]:
         yield _tres_weights(weights)
     yield _weighted(_time(policy, "PriorityMaxAge"), "Age")
     yield _weighted(_favor_small(policy), "JobSize")
-    yield _weighted(_flags(policy), "JobSize")
+    yield _flags(policy)
 
 
 def _scheduler(policy: SlurmPolicy) -> Iterator[Setting]:
@@ -156,7 +156,9 @@ def _of_qos(policy: SlurmPolicy) -> Iterator[Setting]:
     for name, qos in policy.qos.items():
         if several:
             priority = _ordered(f"qos.{name}.Priority", _PRIORITIES, qos.priority)
-            yield _weighted(priority, "QOS")
+            # Preemption has an order by it, too.
+            preempts = policy["PreemptType"] == "preempt/qos"
+            yield priority if preempts else _weighted(priority, "QOS")
         for limit, kind in _LIMITS.items():
             given = qos.limits.get(limit)
             if given is not None and _is_finite(given):

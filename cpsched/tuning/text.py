@@ -59,11 +59,10 @@ def answer_lines(tuned: Tuned) -> Iterator[str]:
     """Yield the answer: the gain on later jobs with its interval, the loss, and the caveats."""
     proposed = tuned.results.get(PROPOSED)
     if proposed is None or tuned.validated is None or tuned.searched is None:
-        number = len(tuned.finalists)
         yield (
-            f"None of the best {counted(number, 'setting')} is better on the validation part with"
-            " all constraints kept. Keep the current settings."
-            if number
+            f"None of the best {counted(len(tuned.finalists), 'setting')} is better on the"
+            " validation part with all constraints kept. Keep the current settings."
+            if tuned.front
             else "No setting is better on the search part with all constraints kept. Keep the"
             " current settings."
         )
@@ -169,7 +168,7 @@ def changes_text(tuned: Tuned, width: int) -> str:
         for item in tuned.contributions
     ]  # fmt: skip
     together = tuned.contributions[0].together
-    rows.append([("all changes", ""), ("", ""), ("", ""), (f"{together:.2f}", ""), ("1.00", "")])
+    rows.append([("all changes", ""), ("", ""), ("", ""), (_ratio(together), ""), ("1.00", "")])
     headers = ["setting", "now", "proposed", "alone", "all but it"]
     return table_text(headers, rows, width=width, names=3)
 

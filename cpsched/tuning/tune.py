@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from cpsched.errors import ConfigError, check_least
+from cpsched.errors import ConfigError, RunError, check_least
 from cpsched.study.verdicts import LOWER
 from cpsched.tuning.measure import Limits, Measuring, as_data, measured
 from cpsched.tuning.parts import parts_of, windows_of
@@ -45,7 +45,7 @@ class Contribution:
     without
         The same, with all changes but this one.
     together
-        The same, with all changes.
+        The same, with all changes. None as above.
     """
 
     key: str
@@ -53,7 +53,7 @@ class Contribution:
     after: str
     alone: float | None
     without: float | None
-    together: float
+    together: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +72,7 @@ class Tuned:
     trials
         All settings that were tried.
     finalists
-        The best settings of the search and of the random ones, on the validation part.
+        The best settings of the search, and some of the best one's changes, on the validation part.
     searched, validated
         The proposed settings on the search part and on the validation part; None without any.
     results
@@ -229,7 +229,7 @@ def tune(
     labelled[BEST_RANDOM] = {} if best_random is None else best_random.choice
     results, table = _reported(labelled, measuring, parts.test, repeat, limits)
     against_random = None
-    if choice and best_random and digest_of(choice) != digest_of(best_random.choice):
+    if choice and BEST_RANDOM in results and choice != results[BEST_RANDOM].choice:
         run, base = (results[label].wait.run for label in (PROPOSED, BEST_RANDOM))
         against_random = measuring.against(run, base, parts.test)
     return Tuned(
@@ -273,7 +273,7 @@ def _contributions(
             after=choice[key],
             alone=ratios.get(digest_of(first)),
             without=ratios.get(digest_of(rest)),
-            together=ratios[digest_of(choice)],
+            together=ratios.get(digest_of(choice)),
         )
         for key, first, rest in zip(choice, alone, rests, strict=True)
     )
@@ -289,8 +289,8 @@ def _reported(
     """
     Return the results on the test part by label, and the table of all metrics.
 
-    Labels of the site's own settings have no result. Equal choices are simulated once, under the
-    first label.
+    Labels of the site's own settings have no result, and labels that cannot be simulated. Equal
+    choices are simulated once, under the first label.
     """
     changed = {label: choice for label, choice in labelled.items() if choice}
     if not changed:
@@ -298,9 +298,12 @@ def _reported(
     first: dict[str, str] = {}
     for label, choice in changed.items():
         first.setdefault(digest_of(choice), label)
-    table = measuring.table({label: changed[label] for label in first.values()}, window, repeat)
-    runs = {run[2]: run for run in table.repetitions}
+    simulated = {label: changed[label] for label in first.values()}
+    table, runs = measuring.table(simulated, window, repeat)
+    if PROPOSED in changed and PROPOSED not in runs:
+        raise RunError("the proposed settings cannot be simulated on later jobs")
     return {
         label: measured(table, runs[first[digest_of(choice)]], choice, limits)
         for label, choice in changed.items()
+        if first[digest_of(choice)] in runs
     }, table

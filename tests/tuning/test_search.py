@@ -116,6 +116,19 @@ def test_settings_that_give_the_schedule_of_the_best_are_stopped():
     assert len(alike) > sum(trial.complete for trial in alike)
 
 
+def test_settings_higher_than_the_sites_are_no_best_ones():
+    class HandTuned(Bowl):
+        def _of(self, choice):
+            result = super()._of(choice)
+            result.ratio = 1.2 + len(choice) / 10
+            return result
+
+    trials = search(SPACE, HandTuned(), ("short", "long"), trials=12, sampler="local", seed=1)
+    near_best = trials[RANDOM::4]
+    assert all(len(trial.choice) == 1 for trial in near_best)
+    assert not any(trial.complete for trial in trials[RANDOM:])
+
+
 def test_settings_that_cannot_be_simulated_are_left_out():
     class Failing(Bowl):
         def measure(self, choices, window):

@@ -83,6 +83,27 @@ def test_no_finalist_above_the_sites_own_mean_wait_is_chosen():
     assert select([trial_of("a", 0.9)], PARTS, windows, 2)[1] is None
 
 
+def test_the_best_of_the_search_are_finalists_beside_settings_with_fewer_changes():
+    keys = [f"x{number}" for number in range(12)]
+    windows = Windows(lambda choice, _: result(choice, 1 - len(choice) / 20))
+    best = dict.fromkeys(keys, "1")
+    fewer = fewer_changes(space_of(keys), best, PARTS, windows)
+    assert [len(choice) for choice in fewer] == [8, 4, 2, 1]
+    trials = [SimpleNamespace(kept=result(best, 0.4)), SimpleNamespace(kept=result(fewer[0], 0.6))]
+    finalists, chosen = select(trials, PARTS, windows, 2, fewer)
+    assert [len(item.choice) for item in finalists] == [12, 8, 4, 2, 1]
+    assert chosen.choice == best
+
+
+def test_what_was_chosen_for_its_longest_wait_keeps_it():
+    longest = {frozenset("x"): 1.09, frozenset("xy"): 0.8, frozenset("y"): 0.8}
+    windows = Windows(
+        lambda choice, _: result(choice, 0.5 if "x" in choice else 1, longest[frozenset(choice)])
+    )
+    chosen = result(dict.fromkeys("xy", "1"), 0.5, 0.8)
+    assert set(simplified(space_of("xy"), chosen, PARTS, windows, 2).choice) == {"x", "y"}
+
+
 def test_settings_with_fewer_changes_are_finalists_too():
     windows = Windows(lambda choice, _: result(choice, 0.5, broken="y" in choice))
     both = SimpleNamespace(kept=result({"x": "1", "y": "1"}, 0.5))
@@ -99,6 +120,10 @@ def test_alike_settings_are_one_finalist_that_with_the_fewest_changes():
     ]
     kept = distinct([SimpleNamespace(kept=item) for item in results])
     assert [dict(item.choice) for item in kept] == [{"x": "1"}, {"z": "1"}, {"w": "1"}]
+    # Alike are those of the lowest, not one after the other.
+    close = [result({"xyz"[at]: "1"}, ratio) for at, ratio in enumerate((0.5, 0.5045, 0.509))]
+    kept = distinct([SimpleNamespace(kept=item) for item in close])
+    assert [item.ratio for item in kept] == [0.5, 0.509]
 
 
 def test_changes_are_left_out_from_the_least_to_the_most_important():

@@ -228,6 +228,14 @@ def test_parts_of_a_priority_count_only_with_its_weight():
     assert space.changed(both := {**size, "PriorityWeightJobSize": "100"}) == both
 
 
+@pytest.mark.parametrize(("kind", "is_searched"), [("preempt/none", False), ("preempt/qos", True)])
+def test_priorities_of_qos_order_preemption_without_a_weight(kind, is_searched):
+    qos = '[[qos]]\nName = "a"\n[[qos]]\nName = "b"\n'
+    text = f'[slurm]\nPriorityType = "priority/multifactor"\nPreemptType = "{kind}"\n{qos}'
+    space = slurm_space(policy_file.parse(text), load_system("kth-sp2"))
+    assert bool(space.changed({"qos.a.Priority": "1000"})) == is_searched
+
+
 def test_weights_of_resources_are_scaled_together_or_taken_away():
     text = '[slurm]\nPriorityType = "priority/multifactor"\nPriorityWeightTRES = "CPU=100,Mem=1G"\n'
     policy = policy_file.parse(text)

@@ -1,6 +1,7 @@
 """``cpsched tune``: what is chosen on early jobs, and reported on later ones."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,6 +12,7 @@ from cpsched import tune as tune_log
 from cpsched.errors import ConfigError, RunError
 from cpsched.model.workload import Workload
 from cpsched.slurm.dispatch import policy_file
+from cpsched.study import LabelledSpec
 from cpsched.study.changes import changed_system
 from cpsched.study.log_study import study_of_log
 from cpsched.study.scenarios import Scenario
@@ -128,8 +130,13 @@ def test_settings_that_cannot_be_simulated_have_no_result(four_cores):
     choices = [{"dispatcher": name} for name in ("slurm:topology=tree", "fifo")]
     results = measuring.measure(choices, window)
     assert [item.choice["dispatcher"] for item in results] == ["fifo"]
+    own = (LabelledSpec("own", choices[0]["dispatcher"]),)
+    broken_site = replace(site.study, dispatchers=own)
+    measuring = Measuring(broken_site, scenario_of, four_cores / "own", Limits())
     with pytest.raises(RunError, match="switches"):
-        measuring.table({"other": choices[0]}, window, 1)
+        measuring.waits(window)
+    with pytest.raises(RunError, match="switches"):
+        measuring.measure(choices[1:], window)
 
 
 @pytest.mark.slow
