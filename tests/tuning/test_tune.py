@@ -374,6 +374,28 @@ def test_values_that_a_setting_cannot_have_are_refused_before_the_search(four_co
         site.searched((), (), four_cores / "space.toml")
 
 
+def test_the_sites_value_in_other_words_is_no_other_value(four_cores):
+    (four_cores / "policy.toml").write_text(POLICY)
+    site = site_of(log_of(four_cores, days=1), "four.toml", "policy.toml")
+    path = four_cores / "space.toml"
+    path.write_text("[settings]\nPriorityMaxAge = ['7-0', '14-0']\nbf_window = ['1440 ']\n")
+    space = site.searched((), (), path)
+    assert {key: item.values for key, item in space.settings.items()} == {
+        "PriorityMaxAge": ("14-0", "7-00:00:00")
+    }
+    path.write_text("[settings]\nPriorityMaxAge = ['7-0']\n")
+    with pytest.raises(ConfigError, match="no other values than the site's"):
+        site.searched((), (), path)
+
+
+def test_slurms_flags_are_defaults_whatever_the_weights(four_cores):
+    text = '[slurm]\nPriorityType = "priority/multifactor"\nPriorityFlags = "MAX_TRES"\n'
+    (four_cores / "policy.toml").write_text(f"{text}PriorityWeightJobSize = 10\n")
+    site = site_of(log_of(four_cores, days=1), "four.toml", "policy.toml")
+    defaults = site.defaults(site.space)
+    assert (defaults["PriorityFlags"], defaults["PriorityWeightJobSize"]) == ("", "0")
+
+
 def test_other_dispatchers_have_no_settings(four_cores):
     log = log_of(four_cores, days=1)
     with pytest.raises(ConfigError, match="fifo has no settings to search"):
