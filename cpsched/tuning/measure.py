@@ -55,7 +55,7 @@ class Limits:
         Smallest ratio of the utilization.
     strict_tails
         Whether the longest and the p99.9 wait count by their values, not with confidence, and may
-        rise by half as much. A setting chosen by this has room on later jobs.
+        rise by half as much, because they may rise further on later jobs.
     """
 
     wait: float = 1.1
