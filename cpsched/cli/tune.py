@@ -136,9 +136,7 @@ def _list(whole: Space, wanted: Space) -> None:
     ]  # fmt: skip
     headers = ["setting", "values", "now", "cost", "searched"]
     echo(table_text(headers, rows, width=width(), names=len(headers), unbroken=1))
-    echo(
-        f"\n{wanted.size:.2g} combinations are possible. Costs: reconfigure (users need not react),"
-    )
+    echo(f"\n{wanted.size:,} combinations are possible. Costs: reconfigure (users need not react),")
     echo("users (they meet other limits or tiers), scripts (jobs are killed at other times).")
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from cpsched.metrics.definitions import title_of
 from cpsched.report.findings import Effect, change, wait_change
+from cpsched.slurm.dispatch.parameters import PARAMETERS
 from cpsched.tuning.measure import WAIT
 from cpsched.tuning.proposal import sacctmgr_commands, slurm_diff
 from cpsched.tuning.tune import BEST_RANDOM, DEFAULTS, PROPOSED
@@ -69,7 +70,9 @@ def answer_lines(tuned: Tuned) -> Iterator[str]:
     else:
         yield f"On later jobs, {PROPOSED}: {_effects(proposed)}."
         yield from _constraints(proposed)
-        if not tuned.is_better:
+        if tuned.is_better:
+            yield "The proposed settings are recommended."
+        else:
             yield f"{_why_not(proposed)} Keep the current settings."
         yield _longer_waits(tuned, proposed)
         search, validation, test = map(_gain, (tuned.searched, tuned.validated, proposed))
@@ -85,8 +88,8 @@ def answer_lines(tuned: Tuned) -> Iterator[str]:
         )
     if BEST_RANDOM not in tuned.results:
         yield (
-            "None of the 20 random settings is better on the validation part with all constraints"
-            " kept."
+            "None of the 20 random settings is better than the current ones on the validation part"
+            " with all constraints kept, so there is no best of them to compare with."
         )
     for label in (BEST_RANDOM, DEFAULTS):
         if (other := tuned.results.get(label)) is not None:
@@ -170,7 +173,13 @@ def changes_text(tuned: Tuned, width: int) -> str:
     together = tuned.contributions[0].together
     rows.append([("all changes", ""), ("", ""), ("", ""), (_ratio(together), ""), ("1.00", "")])
     headers = ["setting", "now", "proposed", "alone", "all but it"]
-    return table_text(headers, rows, width=width, names=3)
+    meanings = [
+        f"{item.key}: {PARAMETERS[item.key].meaning}"
+        for item in tuned.contributions
+        if item.key in PARAMETERS
+    ]
+    table = table_text(headers, rows, width=width, names=3)
+    return "\n".join([table, "", *meanings]) if meanings else table
 
 
 def _ratio(ratio: float | None) -> str:
@@ -205,8 +214,8 @@ def proposal_text(tuned: Tuned, policy: SlurmPolicy | None) -> str:
     parts = []
     if diff := slurm_diff(policy, tuned.choice):
         parts.append(
-            "slurm.conf, then 'scontrol reconfigure' (keep words of these lines that cpsched does"
-            f" not model):\n\n{diff}"
+            "slurm.conf, then 'scontrol reconfigure'. Lines with + replace those with - (keep their"
+            f" words that cpsched does not model):\n\n{diff}"
         )
     if commands := sacctmgr_commands(policy, tuned.choice):
         parts.append("\n".join(["Accounting:", "", *commands, ""]))

@@ -22,7 +22,7 @@ from cpsched.tuning.parts import Window
 from cpsched.tuning.proposal import sacctmgr_commands, slurm_diff
 from cpsched.tuning.site import Site
 from cpsched.tuning.text import _constraints, answer_lines, changes_text, tables
-from cpsched.tuning.tune import PROPOSED, Tuned, tune
+from cpsched.tuning.tune import PROPOSED, Contribution, Tuned, tune
 
 pytest.importorskip("optuna")
 
@@ -248,6 +248,11 @@ def test_the_answer_says_what_is_left_of_the_gain():
     assert any(line.startswith(f"{part} The gain is smaller on later jobs") for line in lines)
     assert any(line.startswith("None of the 20 random settings is better") for line in lines)
     assert not any("smaller" in line for line in answer_lines(outcome(0.6)))
+    recommended = "The proposed settings are recommended."
+    assert recommended not in lines
+    better = outcome(0.6)
+    better.results[PROPOSED].wait.verdict = "lower"
+    assert recommended in answer_lines(better)
     assert not any(line.startswith("None of the 20") for line in answer_lines(outcome(0.6, 0.8)))
     rule = Broken(what="1 % of the jobs never start instead of 0 %", ratio=float("inf"), limit=1)
     lines = list(answer_lines(outcome(0.6, broken=(rule,))))
@@ -276,6 +281,16 @@ def test_what_to_type_is_marked_if_settings_are_not_better(verdict, broken, bett
     assert title.endswith("(not recommended)") != better
     assert "bf_window=2880" in text
     assert not list(tables(result, None, 100))
+
+
+def test_the_changes_of_parameters_are_explained():
+    changes = [
+        Contribution(key=key, before="0", after="1", alone=None, without=0.98, together=0.8)
+        for key in ("bf_min_age_reserve", "qos.gpu.Priority")
+    ]
+    text = changes_text(SimpleNamespace(contributions=changes), 80)
+    assert "failed" in text
+    assert text.splitlines()[-1].startswith("bf_min_age_reserve: seconds")
 
 
 def test_changes_of_qos_are_commands():
