@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 #: Settings that are simulated on the validation part at a time, and at most.
 _FINALISTS, _MOST_FINALISTS = 10, 30
-#: Mean waits whose ratio is closer to 1 than this are alike.
+#: Settings are alike if their mean and longest waits differ by a smaller share.
 _ALIKE = 0.01
 #: Share of the largest gain from which on the longest wait decides.
 _NEARLY = 0.9
