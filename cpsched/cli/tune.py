@@ -66,7 +66,7 @@ def command(
         int, option(COMPARISON, help="Seed of the search.", min=0, metavar="N")
     ] = 1,
     repeat: Annotated[
-        int, option(COMPARISON, help="Repetitions on later jobs.", min=2, metavar="N")
+        int, option(COMPARISON, help="Repetitions on the validation part and on later jobs.", min=2, metavar="N")
     ] = 5,
     wait_factor: Annotated[
         float,
@@ -146,11 +146,10 @@ def _write(tuned: Tuned, site: Site, folder: Path) -> None:
     from cpsched.util.atomic_files import write_all
     from cpsched.util.documents import json_text
 
-    title = site.study.workloads[0].label
     write_all(
         folder,
         {
-            PAGE: page(tuned, title, site.policy).encode(),
+            PAGE: page(tuned, site).encode(),
             RESULTS: (json_text(tuned.as_data(), indent=1) + "\n").encode(),
         },
     )
@@ -164,7 +163,7 @@ def _show(tuned: Tuned, site: Site, folder: Path) -> None:
     echo("")
     for line in answer_lines(tuned):
         say(line)
-    for title, text in tables(tuned, site.policy, width()):
+    for title, text in tables(tuned, site, width()):
         echo(f"\n{title}:\n\n{text}")
     echo(f"\nSummary: {folder / PAGE}")
     if tuned.table is not None:

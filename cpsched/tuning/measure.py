@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import RunError
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cpsched.report.results_table import ResultsTable
+    from cpsched.simulation.observers import Observer
     from cpsched.study.comparisons import Result
     from cpsched.study.results import RunKey
     from cpsched.study.study import Study
@@ -144,6 +146,31 @@ def as_data(row: Result) -> dict[str, Any]:
     }
 
 
+class _Runs:
+    """Shows how many runs of a step have ended: a display of a campaign."""
+
+    def __init__(self, show: Callable[[int, int], object]) -> None:
+        self._show = show
+        self._ended = self._runs = 0
+
+    def begin(self, runs: int, existing: int) -> None:
+        """Show the runs that exist."""
+        self._ended, self._runs = existing, runs
+        self._show(existing, runs)
+
+    def note(self, sentence: str) -> None:
+        """Show nothing: why runs are made again does not change the result."""
+
+    def watch(self, title: str, jobs: int, epoch: int | None) -> Sequence[Observer]:  # noqa: ARG002
+        """Return no observers: a run is short."""
+        return ()
+
+    def advance(self, *, failed: bool) -> None:  # noqa: ARG002
+        """Count a run."""
+        self._ended += 1
+        self._show(self._ended, self._runs)
+
+
 class Measuring:
     """
     Simulates choices on windows; runs are kept in a folder and never repeated.
@@ -160,6 +187,13 @@ class Measuring:
         The constraints.
     workers, executor
         As for :func:`~cpsched.study.campaign.carry_out`.
+    progress
+        Called with the step, and how many of its runs have ended and how many there are.
+
+    Attributes
+    ----------
+    step
+        What runs are made for; None: progress does not show them.
     """
 
     def __init__(
@@ -171,9 +205,12 @@ class Measuring:
         *,
         workers: int = 1,
         executor: str | None = None,
+        progress: Callable[[str, int, int], object] | None = None,
     ) -> None:
         self._study, self._scenario_of, self._limits = study, scenario_of, limits
         self._folder, self._workers, self._executor = folder, workers, executor
+        self._progress = progress
+        self.step: str | None = None
 
     def table(
         self, choices: Mapping[str, Choice], window: Window, repeat: int
@@ -191,7 +228,7 @@ class Measuring:
         RunError
             If the site's own settings cannot be simulated.
         """
-        folder = self._path(window)
+        folder = self.path(window)
         seeds = (0,) if repeat == 1 else tuple(range(1, repeat + 1))
         workloads = tuple(
             replace(workload, start=window.first, end=window.end)
@@ -208,7 +245,9 @@ class Measuring:
         )
         scenarios = [self._scenario_of(label, choice) for label, choice in choices.items()]
         study = what_if(site, scenarios, folder)
-        outcome = carry_out(study, folder, jobs=self._workers, executor=self._executor)
+        outcome = carry_out(
+            study, folder, jobs=self._workers, executor=self._executor, display=self._display()
+        )
         errors = [f"{failure.name} failed: {failure.error}" for failure in outcome.failed]
         if len(errors) == outcome.runs:
             raise RunError(errors[0])
@@ -229,11 +268,17 @@ class Measuring:
 
     def against(self, run: RunKey, base: RunKey, window: Window) -> Result | None:
         """Return the mean wait of a run against another one's, both in the table of a window."""
-        table = load_results(self._path(window), baseline=base[2])
+        table = load_results(self.path(window), baseline=base[2])
         return table.get(run, WAIT)
 
-    def _path(self, window: Window) -> Path:
+    def path(self, window: Window) -> Path:
+        """Return the folder of a window's runs."""
         return self._folder / window.name.replace(" ", "-")
+
+    def _display(self) -> _Runs | None:
+        if self._progress is None or self.step is None:
+            return None
+        return _Runs(partial(self._progress, self.step))
 
     def measure(self, choices: Sequence[Choice], window: Window, repeat: int = 1) -> list[Measured]:
         """

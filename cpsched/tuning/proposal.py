@@ -12,6 +12,7 @@ from cpsched.util.slurm_quantities import clock
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from cpsched.model.system import System
     from cpsched.slurm.dispatch.policy import SlurmPolicy
     from cpsched.tuning.settings import Choice
 
@@ -20,14 +21,16 @@ _KEYS = {change: key for key, change in QUEUE_CHANGES.items()}
 _TIMES = ("DefaultTime", "MaxTime")
 
 
-def slurm_diff(policy: SlurmPolicy, choice: Choice) -> str:
+def slurm_diff(policy: SlurmPolicy, choice: Choice, system: System) -> str:
     """
     Return the change of slurm.conf as lines with ``-`` and ``+``, empty if there is none.
 
     ``SchedulerParameters`` is one line: all its modelled words are on it. Words that the policy
-    file has not must be added by hand.
+    file has not must be added by hand. The system has the current default times of queues, which a
+    lower limit lowers.
     """
-    return "".join(f"{line}\n" for line in _lines(policy, choice))
+    lines = [*_lines(policy, choice), *_partition_lines(choice, system)]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def sacctmgr_commands(policy: SlurmPolicy, choice: Choice) -> list[str]:
@@ -67,11 +70,10 @@ def _lines(policy: SlurmPolicy, choice: Choice) -> Iterator[str]:
         if own:
             yield f"-SchedulerParameters={_joined(own)}"
         yield f"+SchedulerParameters={_joined(own | words)}"
-    yield from _partition_lines(choice)
 
 
-def _partition_lines(choice: Choice) -> Iterator[str]:
-    """Yield a line for each partition. A default time is at most a limit that is proposed, too."""
+def _partition_lines(choice: Choice, system: System) -> Iterator[str]:
+    """Yield a line for each partition. Its default time is at most its limit."""
     by_name: dict[str, dict[str, str]] = {}
     for key, text in choice.items():
         change, _, queue = key.partition(" ")
@@ -83,8 +85,10 @@ def _partition_lines(choice: Choice) -> Iterator[str]:
     for name, values in by_name.items():
         # To Slurm a number alone is minutes.
         times = {key: duration(values[key]) for key in _TIMES if key in values}
-        if "DefaultTime" in times:
-            times["DefaultTime"] = min(times.values())
+        current = system.queues[name].default_time if name in system.queues else None
+        default = times.get("DefaultTime", current)
+        if default is not None and default > times.get("MaxTime", default):
+            times["DefaultTime"] = times["MaxTime"]
         shown = values | {key: clock(time) for key, time in times.items()}
         changes = " ".join(f"{key}={text}" for key, text in shown.items())
         yield f"+PartitionName={name} {changes}    # in the line of this partition"

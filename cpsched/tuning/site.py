@@ -17,10 +17,11 @@ from cpsched.study.scenarios import Scenario, scenario
 from cpsched.tuning.dispatcher_settings import dispatcher_of, dispatcher_space
 from cpsched.tuning.settings import Space
 from cpsched.tuning.slurm_settings import slurm_space
+from cpsched.util.quantities import duration
 from cpsched.util.spec import Spec, build, files_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from cpsched.slurm.dispatch.policy import SlurmPolicy
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 #: Settings that are changes of a queue: ``max-time NAME``.
 _CHANGES = frozenset(QUEUE_CHANGES.values())
+#: Those whose values are times.
+_TIMES = frozenset({"max-time", "default-time"})
 
 
 class Site:
@@ -120,10 +123,10 @@ class Site:
         ]
         return scenario(f"{label}: {'; '.join(parts)}")
 
-    def defaults(self, space: Space) -> Choice:
-        """Return the searched parameters of Slurm with their defaults; empty without a policy."""
+    def defaults(self, space: Space) -> Choice | None:
+        """Return the searched parameters that differ from Slurm's defaults; None: no policy."""
         if self.policy is None:
-            return {}
+            return None
         choice = {}
         for key, item in space.settings.items():
             if key in PARAMETERS:
@@ -134,10 +137,14 @@ class Site:
 
 
 def _distinct(setting: Setting) -> Setting:
-    """Return a setting without values of a parameter that are another text of the site's."""
-    if setting.key not in PARAMETERS:
+    """Return a setting without values that are another text of the site's."""
+    read: Callable[[str], object]
+    if setting.key in PARAMETERS:
+        read = PARAMETERS[setting.key].kind.read
+    elif setting.key.partition(" ")[0] in _TIMES:
+        read = duration
+    else:
         return setting
-    read = PARAMETERS[setting.key].kind.read
     own = read(setting.current)
     values = [value for value in setting.values if value == setting.current or read(value) != own]
     return replace(setting, values=tuple(values))

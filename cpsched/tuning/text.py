@@ -9,6 +9,7 @@ from cpsched.report.findings import Effect, change, wait_change
 from cpsched.slurm.dispatch.parameters import PARAMETERS
 from cpsched.tuning.measure import WAIT
 from cpsched.tuning.proposal import sacctmgr_commands, slurm_diff
+from cpsched.tuning.settings import digest_of
 from cpsched.tuning.tune import BEST_RANDOM, DEFAULTS, PROPOSED
 from cpsched.util.terminal import table_text
 from cpsched.util.words import counted, duration, escaped
@@ -16,10 +17,10 @@ from cpsched.util.words import counted, duration, escaped
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cpsched.slurm.dispatch.policy import SlurmPolicy
     from cpsched.tuning.measure import Measured
     from cpsched.tuning.parts import Window
     from cpsched.tuning.settings import Choice
+    from cpsched.tuning.site import Site
     from cpsched.tuning.tune import Tuned
 
 #: Most constraints and settings of a front that are named.
@@ -43,7 +44,8 @@ def search_lines(tuned: Tuned) -> Iterator[str]:
     yield (
         f"{counted(len(tuned.trials), 'setting')} tried: {stopped} stopped early,"
         f" {len(complete)} simulated on the whole search part. Of these {len(broken)} break a"
-        " constraint."
+        " constraint, where the longest and the p99.9 wait may rise by half as much as on later"
+        " jobs."
     )
     if failed:
         yield (
@@ -97,6 +99,8 @@ def answer_lines(tuned: Tuned) -> Iterator[str]:
                 f" It breaks {counted(len(other.broken), 'constraint')}." if other.broken else ""
             )
             yield f"On later jobs, {label}: {_effects(other)}.{broken}"
+    if tuned.defaults == {}:
+        yield "The current settings are Slurm's defaults, as far as they are searched."
     if (row := tuned.against_random) is not None:
         effect = Effect.of(row, days=row.days is not None)
         yield f"On later jobs, {PROPOSED} against {BEST_RANDOM}: {effect}."
@@ -191,28 +195,36 @@ def front_text(tuned: Tuned, width: int) -> str:
     front = tuned.front
     if not front:
         return ""
+    validated = {digest_of(item.choice): item for item in tuned.finalists}
     rows = [
-        [
-            (_settings(item.choice), ""),
-            (f"{item.ratio:.2f}", ""),
-            (f"{item.longest_ratio:.2f}", ""),
-        ]
+        [(_settings(item.choice), ""), (_ratio(item.ratio), ""), (_ratio(item.longest_ratio), ""),
+         (_validated(validated.get(digest_of(item.choice))), "")]
         for item in front[:_MOST]
-    ]
-    text = table_text(["settings", "mean wait", "longest wait"], rows, width=width, names=1)
+    ]  # fmt: skip
+    headers = ["settings", "mean wait", "longest wait", "validation part"]
+    text = table_text(headers, rows, width=width, names=1)
     return f"{text}\nand {len(front) - _MOST} more" if len(front) > _MOST else text
+
+
+def _validated(measured: Measured | None) -> str:
+    """Return the mean wait on the validation part, and how many constraints are broken there."""
+    if measured is None:
+        return "not run"
+    ratio = _ratio(measured.ratio)
+    return f"{ratio}, {len(measured.broken)} broken" if measured.broken else ratio
 
 
 def _settings(choice: Choice) -> str:
     return ", ".join(f"{key}={value or 'none'}" for key, value in choice.items())
 
 
-def proposal_text(tuned: Tuned, policy: SlurmPolicy | None) -> str:
+def proposal_text(tuned: Tuned, site: Site) -> str:
     """Return the change of slurm.conf and the commands of sacctmgr; empty without a proposal."""
+    policy = site.policy
     if policy is None or not tuned.choice:
         return ""
     parts = []
-    if diff := slurm_diff(policy, tuned.choice):
+    if diff := slurm_diff(policy, tuned.choice, site.fitted.system):
         parts.append(
             "slurm.conf, then 'scontrol reconfigure'. Lines with + replace those with - (keep their"
             f" words that cpsched does not model):\n\n{diff}"
@@ -222,11 +234,11 @@ def proposal_text(tuned: Tuned, policy: SlurmPolicy | None) -> str:
     return "\n".join(parts)
 
 
-def tables(tuned: Tuned, policy: SlurmPolicy | None, width: int) -> Iterator[tuple[str, str]]:
+def tables(tuned: Tuned, site: Site, width: int) -> Iterator[tuple[str, str]]:
     """Yield the title and the text of each table that is not empty, and of what to type."""
     for title, text in (
         (
-            "Mean wait on the validation part, one run each, as a ratio to now",
+            "Mean wait on the validation part, as a ratio to now",
             changes_text(tuned, width),
         ),
         ("Pareto front on the search part, ratios to now", front_text(tuned, width)),
@@ -234,18 +246,20 @@ def tables(tuned: Tuned, policy: SlurmPolicy | None, width: int) -> Iterator[tup
             "What to type"
             if tuned.is_better
             else "What to type for the proposed settings (not recommended)",
-            proposal_text(tuned, policy),
+            proposal_text(tuned, site),
         ),
     ):
         if text:
             yield title, text.rstrip()
 
 
-def page(tuned: Tuned, title: str, policy: SlurmPolicy | None) -> str:
+def page(tuned: Tuned, site: Site) -> str:
     """Return the one-page summary as Markdown."""
-    lines = [f"# Proposed settings for {title}", ""]
+    system, (log,) = site.fitted.system, site.study.workloads
+    lines = [f"# Search for better settings: {escaped(system.title or system.name)}", ""]
+    lines += [f"Log: {escaped(log.label)}", ""]
     for name, sentences in (("Answer", answer_lines(tuned)), ("Search", search_lines(tuned))):
         lines += [f"## {name}", "", *(f"- {sentence}" for sentence in sentences), ""]
-    for name, text in tables(tuned, policy, 100):
+    for name, text in tables(tuned, site, 100):
         lines += [f"## {name}", "", "```", text, "```", ""]
     return "\n".join(lines)

@@ -34,7 +34,7 @@ PROPOSED, DEFAULTS, BEST_RANDOM = "proposed", "Slurm defaults", "best of 20 rand
 @dataclass(frozen=True, kw_only=True)
 class Contribution:
     """
-    What one of the proposed changes contributes: one run each on the validation part.
+    What one of the proposed changes contributes on the validation part, over all repetitions.
 
     Attributes
     ----------
@@ -84,6 +84,9 @@ class Tuned:
         All metrics of these on the test part, against the site's settings.
     contributions
         Of each proposed change.
+    defaults
+        The searched parameters that differ from Slurm's defaults, with these; None without a
+        policy.
     """
 
     parts: Parts
@@ -97,6 +100,7 @@ class Tuned:
     against_random: Result | None
     table: ResultsTable | None
     contributions: tuple[Contribution, ...]
+    defaults: Choice | None
 
     @property
     def is_better(self) -> bool:
@@ -202,6 +206,7 @@ def tune(
         replace(limits, strict_tails=True),
         workers=workers,
         executor=executor,
+        progress=show,
     )
     submit, wait = measuring.waits(parts.search)
     windows = windows_of(parts.search, submit, wait, title)
@@ -214,18 +219,18 @@ def tune(
         seed=seed,
         progress=lambda done: show("search", done, RANDOM + trials),
     )
-    show("validation", 0, 1)
+    measuring.step = "validation"
     best = distinct(tried)
     fewer = fewer_changes(space, best[0].choice, parts, measuring) if best else []
     finalists, chosen = select(tried, parts, measuring, repeat, fewer)
     _, best_random = select(tried[:RANDOM], parts, measuring, repeat)
-    show("contributions", 0, 1)
     if chosen is not None:
         chosen = simplified(space, chosen, parts, measuring, repeat)
     choice: Choice = {} if chosen is None else chosen.choice
-    contributions = _contributions(space, choice, parts, measuring)
-    show("test", 0, 1)
-    labelled = {PROPOSED: choice, DEFAULTS: defaults}
+    measuring.step = "contributions"
+    contributions = _contributions(space, choice, parts, measuring, repeat)
+    measuring.step = "later jobs"
+    labelled = {PROPOSED: choice, DEFAULTS: defaults or {}}
     labelled[BEST_RANDOM] = {} if best_random is None else best_random.choice
     results, table = _reported(labelled, measuring, parts.test, repeat, limits)
     against_random = None
@@ -244,6 +249,7 @@ def tune(
         against_random=against_random,
         table=table,
         contributions=contributions,
+        defaults=defaults,
     )
 
 
@@ -259,12 +265,12 @@ def _check(limits: Limits, sampler: str, trials: int, repeat: int) -> None:
 
 
 def _contributions(
-    space: Space, choice: Choice, parts: Parts, measuring: Measuring
+    space: Space, choice: Choice, parts: Parts, measuring: Measuring, repeat: int
 ) -> tuple[Contribution, ...]:
     """Return what each change contributes: alone, and what is left without it."""
     alone = [space.changed({key: choice[key]}) for key in choice]
     rests = [without(space, choice, key) for key in choice]
-    results = measuring.measure([*alone, *rests, choice], parts.validation)
+    results = measuring.measure([*alone, *rests, choice], parts.validation, repeat)
     ratios = {digest_of({}): 1.0, **{digest_of(item.choice): item.ratio for item in results}}
     return tuple(
         Contribution(
@@ -301,7 +307,10 @@ def _reported(
     simulated = {label: changed[label] for label in first.values()}
     table, runs = measuring.table(simulated, window, repeat)
     if PROPOSED in changed and PROPOSED not in runs:
-        raise RunError("the proposed settings cannot be simulated on later jobs")
+        raise RunError(
+            "the proposed settings cannot be simulated on later jobs. The error is in"
+            f" {measuring.path(window) / 'failed'}."
+        )
     return {
         label: measured(table, runs[first[digest_of(choice)]], choice, limits)
         for label, choice in changed.items()

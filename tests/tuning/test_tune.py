@@ -21,7 +21,7 @@ from cpsched.tuning.measure import Broken, Limits, Measuring
 from cpsched.tuning.parts import Window
 from cpsched.tuning.proposal import sacctmgr_commands, slurm_diff
 from cpsched.tuning.site import Site
-from cpsched.tuning.text import _constraints, answer_lines, changes_text, tables
+from cpsched.tuning.text import _constraints, answer_lines, changes_text, front_text, tables
 from cpsched.tuning.tune import PROPOSED, Contribution, Tuned, tune
 
 pytest.importorskip("optuna")
@@ -42,6 +42,10 @@ PartitionName = "short"
 Name = "gpu"
 MaxJobsPU = 4
 """
+
+
+#: A system without queues.
+SYSTEM = SimpleNamespace(queues={})
 
 
 def log_of(folder, name="log.parquet", seed=1, days=30, per_day=80, longest=18_000):
@@ -110,7 +114,7 @@ def test_a_search_that_is_stopped_continues_to_the_same_result(four_cores):
 
         return progress
 
-    for place in (("search", 4), ("search", 8), ("test", 0)):
+    for place in (("search", 4), ("search", 8), ("later jobs", 0)):
         with pytest.raises(_StoppedError):
             tuned(log, folder, progress=stop_at(*place))
     resumed = tuned(log, folder).as_data()
@@ -166,14 +170,14 @@ def test_a_change_of_slurm_conf_is_lines_to_type():
         "bf_window": "2880",
         "partition.short.PriorityJobFactor": "10",
     }
-    assert slurm_diff(policy, choice).splitlines() == [
+    assert slurm_diff(policy, choice, SYSTEM).splitlines() == [
         "-PriorityWeightAge=1000",
         "+PriorityWeightAge=0",
         "-SchedulerParameters=bf_continue,bf_window=1440",
         "+SchedulerParameters=bf_continue,bf_window=2880",
         "+PartitionName=short PriorityJobFactor=10    # in the line of this partition",
     ]
-    assert slurm_diff(policy, {}) == ""
+    assert slurm_diff(policy, {}, SYSTEM) == ""
 
 
 def test_changes_of_a_partition_are_one_line():
@@ -183,7 +187,7 @@ def test_changes_of_a_partition_are_one_line():
         "partition.short.PriorityJobFactor": "10",
         "default-time short": "00:30:00",
     }
-    assert slurm_diff(policy_file.parse(POLICY), choice).splitlines() == [
+    assert slurm_diff(policy_file.parse(POLICY), choice, SYSTEM).splitlines() == [
         "+PartitionName=short PriorityTier=2 PriorityJobFactor=10 DefaultTime=00:30:00"
         "    # in the line of this partition",
         "+PartitionName=long MaxTime=1-00:00:00    # in the line of this partition",
@@ -203,7 +207,15 @@ def test_a_default_time_is_at_most_a_limit_that_is_changed_with_it(four_cores):
     assert made.settings == ("bf_window=720",)
     queue = changed_system(site.fitted.system, made.changes).queues["short"]
     assert (queue.max_time, queue.default_time) == (3600, 3600)
-    assert "MaxTime=01:00:00 DefaultTime=01:00:00 " in slurm_diff(site.policy, choice)
+    system = site.fitted.system
+    assert "MaxTime=01:00:00 DefaultTime=01:00:00 " in slurm_diff(site.policy, choice, system)
+    lower = {"max-time short": "00:30:00"}
+    queue = changed_system(system, site.scenario_of("lower", lower).changes).queues["short"]
+    assert (queue.max_time, queue.default_time) == (1800, 1800)
+    assert "MaxTime=00:30:00 DefaultTime=00:30:00 " in slurm_diff(site.policy, lower, system)
+    higher = slurm_diff(site.policy, {"max-time short": "04:00:00"}, system)
+    assert "MaxTime=04:00:00" in higher
+    assert "DefaultTime" not in higher
 
 
 def test_waits_above_a_limit_without_confidence_are_named():
@@ -233,7 +245,7 @@ def outcome(later, random=None, broken=()):
     return Tuned(
         parts=None, windows=(), choice={"x": "1"}, trials=(), finalists=(),
         searched=measured_at(0.7), validated=measured_at(0.8), results=results,
-        against_random=None, table=None, contributions=(),
+        against_random=None, table=None, contributions=(), defaults=None,
     )  # fmt: skip
 
 
@@ -274,13 +286,15 @@ def test_what_to_type_is_marked_if_settings_are_not_better(verdict, broken, bett
     result = Tuned(
         parts=None, windows=(), choice={"bf_window": "2880"}, trials=(), finalists=(), searched=None,
         validated=None, results={PROPOSED: proposed}, against_random=None,
-        table=None, contributions=(),
+        table=None, contributions=(), defaults={},
     )  # fmt: skip
-    ((title, text),) = tables(result, policy_file.parse(POLICY), 100)
+    fitted = SimpleNamespace(system=SYSTEM)
+    site = SimpleNamespace(policy=policy_file.parse(POLICY), fitted=fitted)
+    ((title, text),) = tables(result, site, 100)
     assert title.startswith("What to type")
     assert title.endswith("(not recommended)") != better
     assert "bf_window=2880" in text
-    assert not list(tables(result, None, 100))
+    assert not list(tables(result, SimpleNamespace(policy=None), 100))
 
 
 def test_the_changes_of_parameters_are_explained():
@@ -291,6 +305,26 @@ def test_the_changes_of_parameters_are_explained():
     text = changes_text(SimpleNamespace(contributions=changes), 80)
     assert "failed" in text
     assert text.splitlines()[-1].startswith("bf_min_age_reserve: seconds")
+
+
+def test_the_front_says_what_is_left_on_the_validation_part():
+    def item(name, ratio, broken=()):
+        return SimpleNamespace(choice={"x": name}, ratio=ratio, longest_ratio=1.0, broken=broken)
+
+    tuned = SimpleNamespace(
+        front=[item("1", 0.5), item("2", 0.6), item("3", 0.7)],
+        finalists=(item("1", 0.9, broken=("it",)), item("2", 0.8)),
+    )
+    rows = [line.split(maxsplit=3) for line in front_text(tuned, 80).splitlines()[-3:]]
+    assert [row[0] for row in rows] == ["x=1", "x=2", "x=3"]
+    assert [row[-1].strip() for row in rows] == ["0.90, 1 broken", "0.80", "not run"]
+
+
+def test_an_answer_names_slurms_defaults_if_they_are_the_current_settings():
+    line = "The current settings are Slurm's defaults, as far as they are searched."
+    for defaults, named in (({}, True), ({"bf_window": "1440"}, False), (None, False)):
+        lines = list(answer_lines(replace(outcome(0.9), defaults=defaults)))
+        assert (line in lines) == named
 
 
 def test_changes_of_qos_are_commands():
@@ -403,6 +437,17 @@ def test_the_sites_value_in_other_words_is_no_other_value(four_cores):
         site.searched((), (), path)
 
 
+def test_a_time_limit_in_other_words_is_no_other_value(four_cores):
+    queue = '[[queues]]\nname = "short"\nmax_time = 7200\n'
+    (four_cores / "four.toml").write_text((four_cores / "four.toml").read_text() + queue)
+    (four_cores / "policy.toml").write_text(POLICY)
+    site = site_of(log_of(four_cores, days=1), "four.toml", "policy.toml")
+    path = four_cores / "space.toml"
+    path.write_text("[settings]\n'max-time short' = ['2:00:00', '1:00:00', 7200]\n")
+    (setting,) = site.searched((), (), path).settings.values()
+    assert setting.values == ("1:00:00", "02:00:00")
+
+
 def test_slurms_flags_are_defaults_whatever_the_weights(four_cores):
     text = '[slurm]\nPriorityType = "priority/multifactor"\nPriorityFlags = "MAX_TRES"\n'
     (four_cores / "policy.toml").write_text(f"{text}PriorityWeightJobSize = 10\n")
@@ -427,7 +472,7 @@ def test_the_command_writes_a_page_and_prints_the_answer(four_cores, cpsched):
     assert "Search on " in out
     assert "On later jobs, " in out
     page = (four_cores / "out" / "tune.md").read_text()
-    assert page.startswith("# Proposed settings for log\n")
+    assert page.startswith("# Search for better settings: four cores\n\nLog: log\n")
     assert "## Answer" in page
     code, out, _ = cpsched(*quick, "--json")
     assert code == 0
