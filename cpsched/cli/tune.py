@@ -66,7 +66,9 @@ def command(
         int, option(COMPARISON, help="Seed of the search.", min=0, metavar="N")
     ] = 1,
     repeat: Annotated[
-        int, option(COMPARISON, help="Repetitions on the validation part and on later jobs.", min=2, metavar="N")
+        int,
+        option(COMPARISON, help="Repetitions on the validation part and on later jobs.", min=2,
+               metavar="N"),
     ] = 5,
     wait_factor: Annotated[
         float,

@@ -66,7 +66,7 @@ def tune(
     seed
         Seed of the search.
     repeat
-        Repetitions on later jobs, at least 2.
+        Repetitions on the validation part and on later jobs, at least 2.
     wait_factor, longest_factor
         Largest ratios to the current settings: of the p99.9 wait and the mean waits of groups, and
         of the longest wait.
