@@ -1,12 +1,15 @@
 """
 What `cpsched tune` gains on several logs, and whether its search beats random settings.
 
+    python benchmarks/tuning.py inputs DIR
     python benchmarks/tuning.py table FOLDER... > tuning.csv
     python benchmarks/tuning.py samplers LOG SYSTEM POLICY DIR [--seeds 5] [--trials 150]
 
-`table` reads the folders of searches that have ended. `samplers` searches the same log with each
-sampler and seed, without validation, and prints the lowest mean wait with all constraints kept by
-the simulated work: 1 is one simulation of the whole search part. Runs in DIR are kept.
+`inputs` writes the log of the month, its policy without its priorities and backfill parameters
+(`month.toml`), and Slurm's defaults (`defaults.toml`). `table` reads the folders of searches that
+have ended. `samplers` searches the same log with each sampler and seed, without validation, and
+prints the lowest mean wait with all constraints kept by the simulated work: 1 is one simulation of
+the whole search part. Runs in DIR are kept.
 """
 
 from __future__ import annotations
@@ -14,10 +17,13 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cpsched import logs
+from cpsched.slurm.site import SITE, SiteOptions
 from cpsched.tuning.api import site_of
 from cpsched.tuning.measure import Limits, Measuring
 from cpsched.tuning.parts import parts_of, windows_of
@@ -29,6 +35,10 @@ if TYPE_CHECKING:
 _DAY = 86400
 #: Simulated work at which searches are compared, in simulations of the whole search part.
 _WORK = (20, 40, 60, 80, 100, 120)
+_HAND_TUNED = Path(__file__).resolve().parents[1] / "data" / "policies" / "site-152.toml"
+_MULTIFACTOR = '[slurm]\nPriorityType = "priority/multifactor"\n'
+#: Lines of a policy that a site tunes, apart from priorities of QOS and partitions.
+_TUNED = re.compile(r"bf_|Priority(Weight|MaxAge|DecayHalfLife)|\[SchedulerParameters\]")
 _LABELS = {"proposed": "proposed", "best of 20 random": "random", "Slurm defaults": "defaults"}
 
 
@@ -115,10 +125,21 @@ def compare_samplers(args: argparse.Namespace) -> Iterator[dict[str, object]]:
             }  # fmt: skip
 
 
+def write_inputs(folder: Path) -> None:
+    """Write the generated month, and the policies that searches start from."""
+    folder.mkdir(parents=True, exist_ok=True)
+    logs.write(SITE.generate(SiteOptions(jobs=100_000)), folder / "month.csv.gz")
+    (folder / "defaults.toml").write_text(_MULTIFACTOR, encoding="utf-8")
+    tuned = _HAND_TUNED.read_text(encoding="utf-8")
+    left = [line for line in tuned.splitlines() if not _TUNED.match(line)]
+    (folder / "month.toml").write_text("\n".join([*left, ""]), encoding="utf-8")
+
+
 def main() -> None:
     """Print the table of a command."""
     parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("inputs").add_argument("folder", type=Path)
     table = commands.add_parser("table")
     table.add_argument("folders", nargs="+", type=Path)
     samplers = commands.add_parser("samplers")
@@ -128,6 +149,9 @@ def main() -> None:
     samplers.add_argument("--seeds", type=int, default=5)
     samplers.add_argument("--trials", type=int, default=150)
     args = parser.parse_args()
+    if args.command == "inputs":
+        write_inputs(args.folder)
+        return
     rows = map(row_of, args.folders) if args.command == "table" else compare_samplers(args)
     writer = None
     for row in rows:
