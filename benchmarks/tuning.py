@@ -82,7 +82,11 @@ def row_of(folder: Path) -> dict[str, object]:
         row[f"{name} longest %"] = interval(result and result["longest_wait"])
         row[f"{name} broken"] = len(result["broken"]) if result else ""
     row["proposed to random %"] = interval(content["against_random"])
-    return row
+    loops = [
+        json.loads(path.read_text(encoding="utf-8"))["loop_cpu_s"]
+        for path in folder.glob("*/runs/*/timing.json")
+    ]
+    return row | {"runs": len(loops), "CPU s of their loops": f"{sum(loops):.0f}"}
 
 
 def lowest_by_work(trials: list[Trial], shares: list[float]) -> Iterator[tuple[float, float]]:
