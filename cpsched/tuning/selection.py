@@ -24,6 +24,23 @@ _NEARLY = 0.9
 _KEPT_GAIN = 0.95
 
 
+def propose(
+    space: Space, trials: Sequence[Trial], parts: Parts, measuring: Measuring, repeat: int
+) -> tuple[list[Measured], Measured | None]:
+    """
+    Return the settings that were simulated on the validation part, and which of them to propose.
+
+    These are the best of the search, and some of the changes of the best one. What is proposed is
+    one of them without the changes that hardly contribute. None: none is better.
+    """
+    best = distinct(trials)
+    fewer = fewer_changes(space, best[0].choice, parts, measuring) if best else []
+    finalists, chosen = select(trials, parts, measuring, repeat, fewer)
+    if chosen is not None:
+        chosen = simplified(space, chosen, parts, measuring, repeat)
+    return finalists, chosen
+
+
 def select(
     trials: Sequence[Trial],
     parts: Parts,

@@ -10,7 +10,7 @@ from cpsched.study.verdicts import LOWER
 from cpsched.tuning.measure import Limits, Measuring, as_data, measured
 from cpsched.tuning.parts import parts_of, windows_of
 from cpsched.tuning.search import RANDOM, SAMPLERS, search
-from cpsched.tuning.selection import distinct, fewer_changes, select, simplified, without
+from cpsched.tuning.selection import distinct, propose, select, without
 from cpsched.tuning.settings import Choice, digest_of
 
 if TYPE_CHECKING:
@@ -220,12 +220,8 @@ def tune(
         progress=lambda done: show("search", done, RANDOM + trials),
     )
     measuring.step = "validation"
-    best = distinct(tried)
-    fewer = fewer_changes(space, best[0].choice, parts, measuring) if best else []
-    finalists, chosen = select(tried, parts, measuring, repeat, fewer)
+    finalists, chosen = propose(space, tried, parts, measuring, repeat)
     _, best_random = select(tried[:RANDOM], parts, measuring, repeat)
-    if chosen is not None:
-        chosen = simplified(space, chosen, parts, measuring, repeat)
     choice: Choice = {} if chosen is None else chosen.choice
     measuring.step = "contributions"
     contributions = _contributions(space, choice, parts, measuring, repeat)
