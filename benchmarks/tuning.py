@@ -4,12 +4,14 @@ What `cpsched tune` gains on several logs, and whether its search beats random s
     python benchmarks/tuning.py inputs DIR
     python benchmarks/tuning.py table FOLDER... > tuning.csv
     python benchmarks/tuning.py samplers LOG SYSTEM POLICY DIR [--seeds 5] [--trials 150]
+    python benchmarks/tuning.py orders LOG SYSTEM POLICY DIR
 
 `inputs` writes the log of the month, its policy without its priorities and backfill parameters
 (`month.toml`), and Slurm's defaults (`defaults.toml`). `table` reads the folders of searches that
 have ended. `samplers` searches the same log with each sampler and seed, without validation, and
 prints the lowest mean wait with all constraints kept by the simulated work: 1 is one simulation of
-the whole search part. Runs in DIR are kept.
+the whole search part. `orders` runs EASY on the later jobs, in order of submission and of WSEPT.
+Runs in DIR are kept.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched import logs
 from cpsched.slurm.site import SITE, SiteOptions
+from cpsched.study.scenarios import Scenario
 from cpsched.tuning.api import site_of
 from cpsched.tuning.measure import Limits, Measuring
 from cpsched.tuning.parts import parts_of, windows_of
@@ -32,6 +35,8 @@ from cpsched.tuning.search import SAMPLERS, Trial, search
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cpsched.tuning.settings import Choice
+
 _DAY = 86400
 #: Simulated work at which searches are compared, in simulations of the whole search part.
 _WORK = (20, 40, 60, 80, 100, 120)
@@ -39,6 +44,8 @@ _HAND_TUNED = Path(__file__).resolve().parents[1] / "data" / "policies" / "site-
 _MULTIFACTOR = '[slurm]\nPriorityType = "priority/multifactor"\n'
 #: Lines of a policy that a site tunes, apart from priorities of QOS and partitions.
 _TUNED = re.compile(r"bf_|Priority(Weight|MaxAge|DecayHalfLife)|\[SchedulerParameters\]")
+#: The cheapest alternative, and EASY without its order. Repetitions on later jobs.
+_ORDERS, _REPEAT = ("easy", "easy-wsept"), 5
 _LABELS = {"proposed": "proposed", "best of 20 random": "random", "Slurm defaults": "defaults"}
 
 
@@ -129,6 +136,25 @@ def compare_samplers(args: argparse.Namespace) -> Iterator[dict[str, object]]:
             }  # fmt: skip
 
 
+def compare_orders(args: argparse.Namespace) -> Iterator[dict[str, object]]:
+    """Yield what EASY gives on later jobs, in two orders, as a ratio to the policy."""
+    site = site_of(args.log, args.system, args.policy)
+    workload = site.fitted.workload
+    part = parts_of(workload.submit, workload.title).test
+
+    def scenario_of(label: str, choice: Choice) -> Scenario:
+        return Scenario(label=label, dispatcher=choice["dispatcher"])
+
+    measuring = Measuring(site.study, scenario_of, Path(args.folder), Limits())
+    for item in measuring.measure([{"dispatcher": name} for name in _ORDERS], part, _REPEAT):
+        content = item.as_data()
+        yield {
+            "log": Path(args.log).name.partition(".")[0], "dispatcher": item.choice["dispatcher"],
+            "mean wait %": interval(content["mean_wait"]),
+            "longest %": interval(content["longest_wait"]), "broken": len(item.broken),
+        }  # fmt: skip
+
+
 def write_inputs(folder: Path) -> None:
     """Write the generated month, and the policies that searches start from."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -146,9 +172,10 @@ def main() -> None:
     commands.add_parser("inputs").add_argument("folder", type=Path)
     table = commands.add_parser("table")
     table.add_argument("folders", nargs="+", type=Path)
-    samplers = commands.add_parser("samplers")
+    samplers, orders = map(commands.add_parser, ("samplers", "orders"))
     for name in ("log", "system", "policy", "folder"):
         samplers.add_argument(name)
+        orders.add_argument(name)
     samplers.add_argument("--sampler", action="append", choices=SAMPLERS)
     samplers.add_argument("--seeds", type=int, default=5)
     samplers.add_argument("--trials", type=int, default=150)
@@ -156,7 +183,10 @@ def main() -> None:
     if args.command == "inputs":
         write_inputs(args.folder)
         return
-    rows = map(row_of, args.folders) if args.command == "table" else compare_samplers(args)
+    if args.command == "table":
+        rows = map(row_of, args.folders)
+    else:
+        rows = {"samplers": compare_samplers, "orders": compare_orders}[args.command](args)
     writer = None
     for row in rows:
         if writer is None:
