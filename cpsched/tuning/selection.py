@@ -135,29 +135,39 @@ def simplified(
     space: Space, chosen: Measured, parts: Parts, measuring: Measuring, repeat: int
 ) -> Measured:
     """
-    Return the chosen settings without the changes that hardly contribute.
+    Return the fewest of the chosen changes that give nearly the same.
 
-    Changes are left out one after the other, those that contribute least first, as long as all
-    constraints are kept, 95 % of the gain is left and the longest wait does not rise by 1 %, on the
-    search and on the validation part.
+    Changes are added one after the other, that first which gives the lowest mean wait on the
+    validation part. They are enough as soon as all constraints are kept, 95 % of the gain is there
+    and the longest wait is not above the site's and the chosen settings' by 1 %, on the search and
+    on the validation part.
     """
-    searched = measuring.measure([chosen.choice], parts.search)
-    rest = chosen
-    for key in _by_contribution(space, chosen.choice, parts.validation, measuring):
-        fewer = without(space, rest.choice, key)
-        # One run on the search part costs less than the repetitions.
-        early = measuring.measure([fewer], parts.search)
-        if any(_is_as_good(*pair) for pair in zip(early, searched, strict=False)):
-            for result in measuring.measure([fewer], parts.validation, repeat):
-                if _is_as_good(result, chosen):
-                    rest = result
-    return rest
+    (searched,) = measuring.measure([chosen.choice], parts.search)
+    some: Choice = {}
+    while len(some) < len(chosen.choice) - 1:
+        more = [space.changed({**some, key: value}) for key, value in chosen.choice.items()]
+        # A change may have no effect without another one.
+        longer = [choice for choice in more if len(choice) > len(some)]
+        results = measuring.measure(longer, parts.validation)
+        results.sort(key=lambda item: (item.ratio, digest_of(item.choice)))
+        if not results:
+            break
+        for item in results:
+            # One run costs less than the repetitions.
+            if not _is_as_good(item, chosen):
+                continue
+            early = measuring.measure([item.choice], parts.search)
+            late = measuring.measure([item.choice], parts.validation, repeat)
+            if early and late and _is_as_good(early[0], searched) and _is_as_good(late[0], chosen):
+                return late[0]
+        some = results[0].choice
+    return chosen
 
 
 def _is_as_good(item: Measured, chosen: Measured) -> bool:
     """Return whether settings keep nearly all that the chosen ones give, on the same jobs."""
     most = 1 - _KEPT_GAIN * (1 - chosen.ratio)
-    is_longer = item.longest_ratio > chosen.longest_ratio * (1 + _ALIKE)
+    is_longer = item.longest_ratio > max(1.0, chosen.longest_ratio) * (1 + _ALIKE)
     return not item.broken and item.ratio <= most and not is_longer
 
 
