@@ -248,13 +248,15 @@ class Measuring:
         outcome = carry_out(
             study, folder, jobs=self._workers, executor=self._executor, display=self._display()
         )
-        errors = [f"{failure.name} failed: {failure.error}" for failure in outcome.failed]
-        if len(errors) == outcome.runs:
-            raise RunError(errors[0])
+        # The site's settings come first.
+        error = outcome.failed[0].error if outcome.failed else ""
+        words = f"the current settings cannot be simulated: {error}"
+        if len(outcome.failed) == outcome.runs:
+            raise RunError(words)
         table = load_results(folder)
         ended = Counter(run.key[2] for run in table.study.runs)
         if ended[BASELINE] < repeat:
-            raise RunError(errors[0])
+            raise RunError(words)
         return table, {run[2]: run for run in table.repetitions if ended[run[2]] == repeat}
 
     def waits(self, window: Window) -> tuple[IntArray, IntArray]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from cpsched.metrics.definitions import title_of
 from cpsched.report.findings import Effect, change, wait_change
 from cpsched.slurm.dispatch.parameters import PARAMETERS
+from cpsched.study.verdicts import LOWER
 from cpsched.tuning.measure import WAIT
 from cpsched.tuning.proposal import sacctmgr_commands, slurm_diff
 from cpsched.tuning.settings import digest_of
@@ -23,8 +24,10 @@ if TYPE_CHECKING:
     from cpsched.tuning.site import Site
     from cpsched.tuning.tune import Tuned
 
-#: Most constraints and settings of a front that are named.
-_MOST = 5
+#: Most constraints, groups and settings of a front that are named, and groups on the page.
+_MOST, _MOST_OF_PAGE = 5, 50
+#: A gain has become smaller if less than this share of it is left.
+_LEFT = 0.9
 #: Smaller rises of a mean wait are not named, seconds.
 _NOTICED = 60
 _DAY = 86400
@@ -58,8 +61,12 @@ def _jobs(window: Window) -> str:
     return f"{window.jobs:,} jobs of {(window.end - window.start) / _DAY:.1f} days"
 
 
-def answer_lines(tuned: Tuned) -> Iterator[str]:
-    """Yield the answer: the gain on later jobs with its interval, the loss, and the caveats."""
+def answer_lines(tuned: Tuned, most: int = _MOST) -> Iterator[str]:
+    """
+    Yield the answer: the gain on later jobs with its interval, the loss, and the caveats.
+
+    At most so many groups that wait longer are named.
+    """
     proposed = tuned.results.get(PROPOSED)
     if proposed is None or tuned.validated is None or tuned.searched is None:
         yield (
@@ -76,12 +83,12 @@ def answer_lines(tuned: Tuned) -> Iterator[str]:
             yield "The proposed settings are recommended."
         else:
             yield f"{_why_not(proposed)} Keep the current settings."
-        yield _longer_waits(tuned, proposed)
+        yield _longer_waits(tuned, proposed, most)
         search, validation, test = map(_gain, (tuned.searched, tuned.validated, proposed))
         fitted = (
             " The gain is smaller on later jobs: the search fitted its own jobs, or later jobs"
             " differ."
-            if proposed.ratio > tuned.searched.ratio
+            if 1 - proposed.ratio < _LEFT * (1 - tuned.searched.ratio)
             else ""
         )
         yield (
@@ -103,7 +110,12 @@ def answer_lines(tuned: Tuned) -> Iterator[str]:
         yield "The current settings are Slurm's defaults, as far as they are searched."
     if (row := tuned.against_random) is not None:
         effect = Effect.of(row, days=row.days is not None)
-        yield f"On later jobs, {PROPOSED} against {BEST_RANDOM}: {effect}."
+        verdict = (
+            ""
+            if row.verdict == LOWER
+            else " The search is not significantly better than 20 random settings."
+        )
+        yield f"On later jobs, {PROPOSED} against {BEST_RANDOM}: {effect}.{verdict}"
 
 
 def _why_not(proposed: Measured) -> str:
@@ -119,9 +131,11 @@ def _why_not(proposed: Measured) -> str:
 
 
 def _gain(measured: Measured) -> str:
-    """Return the change of the mean wait, and what it is now."""
-    now = measured.wait.base_value
-    return f"{change(measured.ratio)} (now {duration(round(now or 0))})"
+    """Return the change of the mean wait, and both values."""
+    now, then = (
+        duration(round(value or 0)) for value in (measured.wait.base_value, measured.wait.value)
+    )
+    return f"{change(measured.ratio)} ({now} to {then})"
 
 
 def _effects(measured: Measured) -> str:
@@ -132,7 +146,10 @@ def _effects(measured: Measured) -> str:
 
 def _constraints(measured: Measured) -> Iterator[str]:
     if not measured.broken:
-        yield "All constraints are kept on later jobs."
+        yield (
+            "All constraints are kept on later jobs: the longest and the p99.9 wait, and mean waits"
+            " of accounts, queues, partitions and sizes with at least 100 jobs."
+        )
     for broken in measured.broken[:_MOST]:
         if broken.ratio == float("inf"):
             yield f"Broken on later jobs: {escaped(broken.what)}."
@@ -150,7 +167,7 @@ def _constraints(measured: Measured) -> Iterator[str]:
         yield f"Above their limits, but not with confidence: {', '.join(shown)}{more}."
 
 
-def _longer_waits(tuned: Tuned, proposed: Measured) -> str:
+def _longer_waits(tuned: Tuned, proposed: Measured, most: int) -> str:
     """Return which groups of later jobs wait significantly longer."""
     rows = [
         row
@@ -160,8 +177,8 @@ def _longer_waits(tuned: Tuned, proposed: Measured) -> str:
     rows.sort(key=lambda row: -(row.difference or 0))
     if not rows:
         return "No group of later jobs waits significantly longer."
-    listed = [f"{escaped(title_of(row.group))} {wait_change(row)}" for row in rows[:_MOST]]
-    more = f", {counted(len(rows) - _MOST, 'more group')}" if len(rows) > _MOST else ""
+    listed = [f"{escaped(title_of(row.group))} {wait_change(row)}" for row in rows[:most]]
+    more = f", {counted(len(rows) - most, 'more group')}" if len(rows) > most else ""
     return f"Of later jobs, these wait longer: {', '.join(listed)}{more}."
 
 
@@ -171,12 +188,12 @@ def changes_text(tuned: Tuned, width: int) -> str:
         return ""
     rows = [
         [(item.key, ""), (item.before or "none", ""), (item.after or "none", ""),
-         (_ratio(item.alone), ""), (_ratio(item.without), "")]
+         *_ratios(item.alone), *_ratios(item.without)]
         for item in tuned.contributions
     ]  # fmt: skip
     together = tuned.contributions[0].together
-    rows.append([("all changes", ""), ("", ""), ("", ""), (_ratio(together), ""), ("1.00", "")])
-    headers = ["setting", "now", "proposed", "alone", "all but it"]
+    rows.append([("all changes", ""), ("", ""), ("", ""), *_ratios(together), *_ratios((1.0, 1.0))])
+    headers = ["setting", "now", "proposed", "alone", "longest", "all but it", "longest"]
     meanings = [
         f"{item.key}: {PARAMETERS[item.key].meaning}"
         for item in tuned.contributions
@@ -186,32 +203,41 @@ def changes_text(tuned: Tuned, width: int) -> str:
     return "\n".join([table, "", *meanings]) if meanings else table
 
 
-def _ratio(ratio: float | None) -> str:
-    return "failed" if ratio is None else f"{ratio:.2f}"
+def _ratios(waits: tuple[float, float] | None) -> list[tuple[str, str]]:
+    """Return the cells of a mean and a longest wait."""
+    if waits is None:
+        return [("failed", ""), ("", "")]
+    return [(f"{ratio:.2f}", "") for ratio in waits]
 
 
 def front_text(tuned: Tuned, width: int) -> str:
-    """Return the Pareto front of mean and longest wait on the search part; empty without one."""
+    """
+    Return the Pareto front of mean and longest wait on the search part; empty without one.
+
+    The proposed settings are its first row.
+    """
     front = tuned.front
     if not front:
         return ""
     validated = {digest_of(item.choice): item for item in tuned.finalists}
     rows = [
-        [(_settings(item.choice), ""), (_ratio(item.ratio), ""), (_ratio(item.longest_ratio), ""),
-         (_validated(validated.get(digest_of(item.choice))), "")]
+        _front_row(_settings(item.choice), item, validated.get(digest_of(item.choice)))
         for item in front[:_MOST]
-    ]  # fmt: skip
-    headers = ["settings", "mean wait", "longest wait", "validation part"]
+    ]
+    if tuned.searched is not None:
+        rows.insert(0, _front_row(PROPOSED, tuned.searched, tuned.validated))
+    headers = ["settings", "mean", "longest", "validation: mean", "longest", "broken"]
     text = table_text(headers, rows, width=width, names=1)
     return f"{text}\nand {len(front) - _MOST} more" if len(front) > _MOST else text
 
 
-def _validated(measured: Measured | None) -> str:
-    """Return the mean wait on the validation part, and how many constraints are broken there."""
-    if measured is None:
-        return "not run"
-    ratio = _ratio(measured.ratio)
-    return f"{ratio}, {len(measured.broken)} broken" if measured.broken else ratio
+def _front_row(name: str, searched: Measured, validated: Measured | None) -> list[tuple[str, str]]:
+    """Return the waits on the search and on the validation part, and the constraints broken."""
+    cells = [(name, ""), *_ratios((searched.ratio, searched.longest_ratio))]
+    if validated is None:
+        return [*cells, ("not run", ""), ("", ""), ("", "")]
+    later = _ratios((validated.ratio, validated.longest_ratio))
+    return [*cells, *later, (str(len(validated.broken)), "")]
 
 
 def _settings(choice: Choice) -> str:
@@ -238,10 +264,13 @@ def tables(tuned: Tuned, site: Site, width: int) -> Iterator[tuple[str, str]]:
     """Yield the title and the text of each table that is not empty, and of what to type."""
     for title, text in (
         (
-            "Mean wait on the validation part, as a ratio to now",
+            "Mean and longest wait on the validation part, as ratios to now",
             changes_text(tuned, width),
         ),
-        ("Pareto front on the search part, ratios to now", front_text(tuned, width)),
+        (
+            "Pareto front: waits on the search and on the validation part, ratios to now",
+            front_text(tuned, width),
+        ),
         (
             "What to type"
             if tuned.is_better
@@ -258,7 +287,8 @@ def page(tuned: Tuned, site: Site) -> str:
     system, (log,) = site.fitted.system, site.study.workloads
     lines = [f"# Search for better settings: {escaped(system.title or system.name)}", ""]
     lines += [f"Log: {escaped(log.label)}", ""]
-    for name, sentences in (("Answer", answer_lines(tuned)), ("Search", search_lines(tuned))):
+    answer = answer_lines(tuned, _MOST_OF_PAGE)
+    for name, sentences in (("Answer", answer), ("Search", search_lines(tuned))):
         lines += [f"## {name}", "", *(f"- {sentence}" for sentence in sentences), ""]
     for name, text in tables(tuned, site, 100):
         lines += [f"## {name}", "", "```", text, "```", ""]

@@ -41,7 +41,8 @@ class Contribution:
     key, before, after
         The setting and its values.
     alone
-        The mean wait against the site's, with this change alone; None: it cannot be simulated.
+        The mean and the longest wait against the site's, with this change alone; None: it cannot be
+        simulated.
     without
         The same, with all changes but this one.
     together
@@ -51,9 +52,9 @@ class Contribution:
     key: str
     before: str
     after: str
-    alone: float | None
-    without: float | None
-    together: float | None
+    alone: tuple[float, float] | None
+    without: tuple[float, float] | None
+    together: tuple[float, float] | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -267,7 +268,8 @@ def _contributions(
     alone = [space.changed({key: choice[key]}) for key in choice]
     rests = [without(space, choice, key) for key in choice]
     results = measuring.measure([*alone, *rests, choice], parts.validation, repeat)
-    ratios = {digest_of({}): 1.0, **{digest_of(item.choice): item.ratio for item in results}}
+    ratios = {digest_of({}): (1.0, 1.0)}
+    ratios |= {digest_of(item.choice): (item.ratio, item.longest_ratio) for item in results}
     return tuple(
         Contribution(
             key=key,

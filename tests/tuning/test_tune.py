@@ -137,9 +137,9 @@ def test_settings_that_cannot_be_simulated_have_no_result(four_cores):
     own = (LabelledSpec("own", choices[0]["dispatcher"]),)
     broken_site = replace(site.study, dispatchers=own)
     measuring = Measuring(broken_site, scenario_of, four_cores / "own", Limits())
-    with pytest.raises(RunError, match="switches"):
+    with pytest.raises(RunError, match="current settings cannot be simulated: .*switches"):
         measuring.waits(window)
-    with pytest.raises(RunError, match="switches"):
+    with pytest.raises(RunError, match="current settings cannot be simulated: .*switches"):
         measuring.measure(choices[1:], window)
 
 
@@ -221,7 +221,7 @@ def test_a_default_time_is_at_most_a_limit_that_is_changed_with_it(four_cores):
 def test_waits_above_a_limit_without_confidence_are_named():
     above = [Broken(what=f"mean wait of account a{at}", ratio=1.5, limit=1.1) for at in range(6)]
     lines = list(_constraints(SimpleNamespace(broken=(), unclear=tuple(above))))
-    assert lines[0] == "All constraints are kept on later jobs."
+    assert lines[0].startswith("All constraints are kept on later jobs: the longest and the p99.9")
     assert lines[1].startswith("Above their limits, but not with confidence: mean wait of account")
     assert lines[1].endswith("a4 1.50 and 1 more.")
     lines = list(_constraints(SimpleNamespace(broken=tuple(above), unclear=())))
@@ -234,7 +234,7 @@ def outcome(later, random=None, broken=()):
 
     def measured_at(ratio):
         row = SimpleNamespace(
-            run="changed", days=None, ratio=ratio, base_value=7200.0, interval=None, verdict="one run",
+            run="changed", days=None, ratio=ratio, value=ratio * 7200, base_value=7200.0, interval=None, verdict="one run",
             definition=SimpleNamespace(title="mean wait"), is_of_log=False,
         )  # fmt: skip
         return SimpleNamespace(ratio=ratio, wait=row, longest=row, broken=broken, unclear=())
@@ -253,7 +253,8 @@ def test_the_answer_says_what_is_left_of_the_gain():
     lines = list(answer_lines(outcome(0.9)))
     assert "They are not significantly better on later jobs. Keep the current settings." in lines
     assert "No group of later jobs waits significantly longer." in lines
-    gains = [f"{gain} % (now 2 h)" for gain in ("-30", "-20", "-10")]
+    waits = {"-30": "1 h 24 min", "-20": "1 h 36 min", "-10": "1 h 48 min"}
+    gains = [f"{gain} % (2 h to {wait})" for gain, wait in waits.items()]
     part = "Mean wait on the search part {}, on the validation part {}, on later jobs {}.".format(
         *gains
     )
@@ -299,7 +300,9 @@ def test_what_to_type_is_marked_if_settings_are_not_better(verdict, broken, bett
 
 def test_the_changes_of_parameters_are_explained():
     changes = [
-        Contribution(key=key, before="0", after="1", alone=None, without=0.98, together=0.8)
+        Contribution(
+            key=key, before="0", after="1", alone=None, without=(0.98, 1.0), together=(0.8, 1.1)
+        )
         for key in ("bf_min_age_reserve", "qos.gpu.Priority")
     ]
     text = changes_text(SimpleNamespace(contributions=changes), 80)
@@ -314,10 +317,25 @@ def test_the_front_says_what_is_left_on_the_validation_part():
     tuned = SimpleNamespace(
         front=[item("1", 0.5), item("2", 0.6), item("3", 0.7)],
         finalists=(item("1", 0.9, broken=("it",)), item("2", 0.8)),
-    )
-    rows = [line.split(maxsplit=3) for line in front_text(tuned, 80).splitlines()[-3:]]
-    assert [row[0] for row in rows] == ["x=1", "x=2", "x=3"]
-    assert [row[-1].strip() for row in rows] == ["0.90, 1 broken", "0.80", "not run"]
+        searched=item("2", 0.6), validated=item("2", 0.8),
+    )  # fmt: skip
+    rows = [line.split() for line in front_text(tuned, 80).splitlines()[-4:]]
+    assert rows == [
+        ["proposed", "0.60", "1.00", "0.80", "1.00", "0"],
+        ["x=1", "0.50", "1.00", "0.90", "1.00", "1"],
+        ["x=2", "0.60", "1.00", "0.80", "1.00", "0"],
+        ["x=3", "0.70", "1.00", "not", "run"],
+    ]
+
+
+@pytest.mark.parametrize(("verdict", "not_better"), [("lower", False), ("unclear", True)])
+def test_an_answer_says_if_the_search_is_not_better_than_random_settings(verdict, not_better):
+    against = SimpleNamespace(
+        days=None, ratio=0.99, value=1.0, base_value=1.0, interval=(0.9, 1.1), verdict=verdict,
+        definition=SimpleNamespace(title="mean wait"), is_of_log=False,
+    )  # fmt: skip
+    lines = list(answer_lines(replace(outcome(0.9), against_random=against)))
+    assert lines[-1].endswith("not significantly better than 20 random settings.") == not_better
 
 
 def test_an_answer_names_slurms_defaults_if_they_are_the_current_settings():
