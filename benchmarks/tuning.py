@@ -46,12 +46,12 @@ _MULTIFACTOR = '[slurm]\nPriorityType = "priority/multifactor"\n'
 _TUNED = re.compile(r"bf_|Priority(Weight|MaxAge|DecayHalfLife)|\[SchedulerParameters\]")
 #: The cheapest alternative, and EASY without its order. Repetitions on later jobs.
 _ORDERS, _REPEAT = ("easy", "easy-wsept"), 5
-_LABELS = {"proposed": "proposed", "best of 20 random": "random", "Slurm defaults": "defaults"}
 
 
-def change(ratio: float | None) -> str:
-    """Return a ratio as a change in percent."""
-    return "" if ratio is None else f"{100 * (ratio - 1):+.0f}"
+def change(ratio: float) -> str:
+    """Return a ratio as a change in whole percent, without its unit."""
+    percent = round(100 * (ratio - 1))
+    return f"{percent:+}" if percent else "0"
 
 
 def interval(row: dict[str, Any] | None) -> str:
@@ -59,41 +59,45 @@ def interval(row: dict[str, Any] | None) -> str:
     if row is None or row["ratio"] is None:
         return ""
     if row["interval"] is None:
-        return change(row["ratio"])
-    mark = " (this log)" if "this log" in row["verdict"] else ""
+        return f"{change(row['ratio'])} %"
+    mark = ", this log" if "this log" in row["verdict"] else ""
     low, high = map(change, row["interval"])
-    return f"{change(row['ratio'])} ({low} to {high}){mark}"
+    return f"{change(row['ratio'])} % ({low} to {high} %{mark})"
 
 
 def row_of(folder: Path) -> dict[str, object]:
-    """Return the row of a search that has ended."""
+    """Return the row of a search that has ended: changes of waits against the current settings."""
     content = json.loads((folder / "tune.json").read_text(encoding="utf-8"))
     search_part, validation, test = content["windows"][-3:]
-    trials = content["trials"]
-    complete = [trial for trial in trials if trial["complete"]]
     row: dict[str, object] = {
         "search": folder.name,
-        "jobs": " / ".join(f"{part['jobs']:,}" for part in (search_part, validation, test)),
+        "jobs: search / validation / later": " / ".join(
+            f"{part['jobs']:,}" for part in (search_part, validation, test)
+        ),
         "later days": f"{(test['end'] - test['start']) / _DAY:.0f}",
-        "tried": len(trials),
-        "whole part": len(complete),
-        "of these feasible": sum(not trial["windows"][-1]["broken"] for trial in complete),
-        "changes": len(content["choice"]),
     }
     for part in ("search", "validation"):
         of_part = content[part]
-        row[f"{part} %"] = change(of_part["mean_wait"]["ratio"]) if of_part else ""
-    for label, name in _LABELS.items():
-        result = content["test"].get(label)
-        row[f"{name} %"] = interval(result and result["mean_wait"])
-        row[f"{name} longest %"] = interval(result and result["longest_wait"])
-        row[f"{name} broken"] = len(result["broken"]) if result else ""
-    row["proposed to random %"] = interval(content["against_random"])
+        row[f"{part} part"] = interval(of_part and {**of_part["mean_wait"], "interval": None})
+    proposed = content["test"].get("proposed")
+    row["later jobs"] = interval(proposed and proposed["mean_wait"])
+    row["longest wait, later"] = interval(proposed and proposed["longest_wait"])
+    row["broken"] = len(proposed["broken"]) if proposed else ""
+    random = content["test"].get("best of 20 random")
+    row["best of 20 random, later"] = interval(random and random["mean_wait"])
+    row["proposed against it"] = interval(content["against_random"])
+    complete = [trial for trial in content["trials"] if trial["complete"]]
     loops = [
         json.loads(path.read_text(encoding="utf-8"))["loop_cpu_s"]
         for path in folder.glob("*/runs/*/timing.json")
     ]
-    return row | {"runs": len(loops), "CPU s of their loops": f"{sum(loops):.0f}"}
+    return row | {
+        "settings tried": len(content["trials"]),
+        "on the whole search part": len(complete),
+        "of these feasible": sum(not trial["windows"][-1]["broken"] for trial in complete),
+        "runs": len(loops),
+        "CPU s of their loops": f"{sum(loops):,.0f}",
+    }
 
 
 def lowest_by_work(trials: list[Trial], shares: list[float]) -> Iterator[tuple[float, float]]:
