@@ -2,7 +2,7 @@
 What `cpsched tune` gains on several logs, and whether its search beats random settings.
 
     python benchmarks/tuning.py inputs DIR
-    python benchmarks/tuning.py table FOLDER... > tuning.csv
+    python benchmarks/tuning.py table FOLDER... > tune.csv
     python benchmarks/tuning.py samplers LOG SYSTEM POLICY DIR [--seeds 5] [--trials 150]
     python benchmarks/tuning.py orders LOG SYSTEM POLICY DIR
 
@@ -70,7 +70,7 @@ def row_of(folder: Path) -> dict[str, object]:
     content = json.loads((folder / "tune.json").read_text(encoding="utf-8"))
     search_part, validation, test = content["windows"][-3:]
     row: dict[str, object] = {
-        "search": folder.name,
+        "log": folder.name,
         "jobs: search / validation / later": " / ".join(
             f"{part['jobs']:,}" for part in (search_part, validation, test)
         ),
@@ -86,18 +86,11 @@ def row_of(folder: Path) -> dict[str, object]:
     random = content["test"].get("best of 20 random")
     row["best of 20 random, later"] = interval(random and random["mean_wait"])
     row["proposed against it"] = interval(content["against_random"])
-    complete = [trial for trial in content["trials"] if trial["complete"]]
     loops = [
         json.loads(path.read_text(encoding="utf-8"))["loop_cpu_s"]
         for path in folder.glob("*/runs/*/timing.json")
     ]
-    return row | {
-        "settings tried": len(content["trials"]),
-        "on the whole search part": len(complete),
-        "of these feasible": sum(not trial["windows"][-1]["broken"] for trial in complete),
-        "runs": len(loops),
-        "CPU s of their loops": f"{sum(loops):,.0f}",
-    }
+    return row | {"runs": len(loops), "CPU s of their loops": f"{sum(loops):,.0f}"}
 
 
 def lowest_by_work(trials: list[Trial], shares: list[float]) -> Iterator[tuple[float, float]]:

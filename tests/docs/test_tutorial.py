@@ -38,6 +38,8 @@ INSTEAD = {
 SHORTER = {
     "cpsched validate": ("--first", "60"),
     "cpsched what-if": ("--first", "60", "--no-report"),
+    # A search needs a log of 27 days.
+    "cpsched tune": ("--list-settings",),
 }
 #: A log and a machine of the reader's own, where a page does not make them.
 LOG = "".join(f"{n} {n - 1} -1 4 1 -1 -1 1 8 -1 1 1 1 -1 1 -1 -1 -1\n" for n in range(1, 9))
