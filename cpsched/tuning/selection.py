@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cpsched.tuning.measure import Measured, Measuring
-    from cpsched.tuning.parts import Parts, Window
+    from cpsched.tuning.parts import Parts
     from cpsched.tuning.search import Trial
     from cpsched.tuning.settings import Choice, Space
 
@@ -123,7 +123,7 @@ def fewer_changes(space: Space, choice: Choice, parts: Parts, measuring: Measuri
     Choices that break a constraint there are left out.
     """
     fewer = [choice]
-    for key in _by_contribution(space, choice, parts.search, measuring)[:-1]:
+    for key in _by_contribution(space, choice, parts, measuring)[:-1]:
         fewer.append(without(space, fewer[-1], key))
     # Numbers with one bit.
     some = [item for item in fewer[1:] if len(item).bit_count() == 1]
@@ -171,12 +171,14 @@ def _is_as_good(item: Measured, chosen: Measured) -> bool:
     return not item.broken and item.ratio <= most and not is_longer
 
 
-def _by_contribution(
-    space: Space, choice: Choice, window: Window, measuring: Measuring
-) -> list[str]:
-    """Return the changed settings, that without which the mean wait is lowest first."""
+def _by_contribution(space: Space, choice: Choice, parts: Parts, measuring: Measuring) -> list[str]:
+    """
+    Return the changed settings by what they contribute on the search part.
+
+    That without which the mean wait is lowest is first.
+    """
     fewer = {key: without(space, choice, key) for key in choice}
-    results = measuring.measure(list(fewer.values()), window)
+    results = measuring.measure(list(fewer.values()), parts.search)
     ratios = {digest_of(item.choice): item.ratio for item in results}
     return sorted(choice, key=lambda key: ratios.get(digest_of(fewer[key]), 1.0))
 

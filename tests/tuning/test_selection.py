@@ -155,6 +155,17 @@ def test_changes_that_contribute_nothing_are_left_out_if_constraints_allow_it(al
     assert len(kept) == number
 
 
+@pytest.mark.parametrize("window", ["search", "validation"])
+def test_fewer_changes_are_enough_only_if_they_keep_all_constraints_on_both_parts(window):
+    windows = Windows(
+        lambda choice, of: result(
+            choice, 0.5 if "x" in choice else 1.0, broken=list(choice) == ["x"] and of == window
+        )
+    )
+    chosen = result(dict.fromkeys("wxy", "1"), 0.5)
+    assert len(simplified(space_of("wxy"), chosen, PARTS, windows, 2).choice) == 2
+
+
 def test_changes_are_left_out_while_most_of_the_gain_is_left():
     """Each of thirty changes lowers the mean wait by a sixtieth of the site's: one may go."""
     keys = [f"x{number}" for number in range(30)]

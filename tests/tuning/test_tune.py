@@ -381,15 +381,21 @@ def test_a_search_with_a_policy_has_all_baselines_and_the_same_result_with_two_w
         '[slurm]\nPriorityType = "priority/multifactor"\n[SchedulerParameters]\nbf_interval = 300\n'
     )
     log = log_of(four_cores)
-    results = []
+    results, steps = [], []
     for workers in (1, 2):
         site = site_of(log, "four.toml", "policy.toml")
         space = site.space.selected(("bf_interval", "PriorityWeightJobSize"), ())
         limits = Limits(wait=9, longest=9)
         folder = four_cores / f"out{workers}"
         results.append(
-            tune(site, space, folder, trials=4, repeat=2, limits=limits, workers=workers)
-        )
+            tune(
+                site, space, folder, trials=4, repeat=2, limits=limits, workers=workers,
+                progress=lambda *step: steps.append(step),
+            )
+        )  # fmt: skip
+    assert {step for step, ended, runs in steps if ended == runs} == {
+        "validation", "contributions", "later jobs"
+    }  # fmt: skip
     one, two = (json.dumps(result.as_data()) for result in results)
     assert one == two
     assert results[0].results.keys() >= {PROPOSED, "Slurm defaults", "best of 20 random"}
