@@ -64,7 +64,8 @@ _COMMON_JOBS = (
     "These changes are over the jobs of both runs. The ratios in the table are over all jobs of"
     " each run."
 )
-_CAVEATS = {
+#: What limits an interval over days, and an interval over repetitions.
+CAVEATS = {
     "days": "Intervals are over the days of the log. On a system whose queue never empties for"
     " weeks they are too narrow.",
     "short": "The log is shorter than eight days: another part may give other results.",
@@ -428,8 +429,8 @@ def _caveat(best: Change, repeat: str) -> str:
     if verdict == ONE_RUN or best.pairs == 1:
         return f"One run each cannot tell a difference from chance. Use {repeat}."
     if is_of_log(verdict):
-        return _CAVEATS["this log" if best.days else "short"]
-    return _CAVEATS["days"] if best.main.interval and best.days else ""
+        return CAVEATS["this log" if best.days else "short"]
+    return CAVEATS["days"] if best.main.interval and best.days else ""
 
 
 def conclusions(table: ResultsTable, repeat: str = REPETITIONS) -> list[str]:

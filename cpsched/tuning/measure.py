@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 WAIT, LONGEST, TAIL = COMMON_WAIT, COMMON_LONGEST, "wait_p99.9_s"
 UTILIZATION = "steady_utilization_core"
 #: Groups of jobs whose mean wait must not rise: their kinds, and the fewest jobs of a group.
-_KINDS, _FEWEST = ("account", "queue", "partition", "size"), 100
+_KINDS, FEWEST = ("account", "queue", "partition", "size"), 100
 #: A wait breaks no constraint if it rises by fewer seconds, or by a smaller share of the mean wait
 #: of all jobs.
 _LEAST_RISE, _LEAST_SHARE = 60, 0.05
@@ -101,6 +101,8 @@ class Measured:
         The broken constraints, that with the largest excess first.
     unclear
         Waits above their limits, whose intervals reach below.
+    unchecked
+        Number of groups with too few jobs for a constraint.
     """
 
     choice: Choice
@@ -108,6 +110,7 @@ class Measured:
     longest: Result
     broken: tuple[Broken, ...]
     unclear: tuple[Broken, ...]
+    unchecked: int = 0
 
     @property
     def ratio(self) -> float:
@@ -316,6 +319,7 @@ def measured(table: ResultsTable, run: RunKey, choice: Choice, limits: Limits) -
         longest=_row(table, run, LONGEST),
         broken=tuple(sorted(broken, key=_excess, reverse=True)),
         unclear=tuple(sorted(unclear, key=_excess, reverse=True)),
+        unchecked=sum(jobs < FEWEST for _, jobs in _groups(table, run)),
     )
 
 
@@ -353,11 +357,8 @@ def _longer_waits(
     checked = [("longest wait", _row(table, run, LONGEST), longest, True)]
     if (tail_row := table.get(run, TAIL)) is not None:
         checked.append(("p99.9 wait", tail_row, tail, True))
-    for row in table.group_rows(run):
-        jobs = table.get(run, "common_jobs", row.group)
-        if row.metric != WAIT or row.group[0] not in _KINDS or jobs is None:
-            continue
-        if (jobs.value or 0) >= _FEWEST:
+    for row, jobs in _groups(table, run):
+        if jobs >= FEWEST:
             checked.append((f"mean wait of {title_of(row.group)}", row, limits.wait, False))
     least = max(_LEAST_RISE, _LEAST_SHARE * (_row(table, run, WAIT).base_value or 0))
     for what, row, limit, is_tail in checked:
@@ -365,6 +366,14 @@ def _longer_waits(
             by_value = is_tail and (limits.strict_tails or row.difference_interval is None)
             confident = by_value or _is_above(row, limit, least)
             yield Broken(what=what, ratio=_ratio(row), limit=limit), confident
+
+
+def _groups(table: ResultsTable, run: RunKey) -> Iterator[tuple[Result, float]]:
+    """Yield the mean waits of groups, and how many of their jobs ran under both settings."""
+    for row in table.group_rows(run):
+        jobs = table.get(run, "common_jobs", row.group)
+        if row.metric == WAIT and row.group[0] in _KINDS and jobs is not None:
+            yield row, jobs.value or 0
 
 
 def _is_above(row: Result, limit: float, least: float) -> bool:

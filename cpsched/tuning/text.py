@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpsched.metrics.definitions import title_of
-from cpsched.report.findings import Effect, change, wait_change
+from cpsched.report.findings import CAVEATS, Effect, change, wait_change
 from cpsched.slurm.dispatch.parameters import PARAMETERS
 from cpsched.study.verdicts import LOWER
-from cpsched.tuning.measure import WAIT
+from cpsched.tuning.measure import FEWEST, WAIT
 from cpsched.tuning.proposal import sacctmgr_commands, slurm_diff
+from cpsched.tuning.search import RANDOM
 from cpsched.tuning.settings import digest_of
 from cpsched.tuning.tune import BEST_RANDOM, DEFAULTS, PROPOSED
 from cpsched.util.terminal import table_text
@@ -46,9 +47,9 @@ def search_lines(tuned: Tuned) -> Iterator[str]:
     stopped = len(tuned.trials) - len(complete) - failed
     yield (
         f"{counted(len(tuned.trials), 'setting')} tried: {stopped} stopped early,"
-        f" {len(complete)} simulated on the whole search part. Of these {len(broken)} break a"
-        " constraint, where the longest and the p99.9 wait may rise by half as much as on later"
-        " jobs."
+        f" {len(complete)} simulated on the whole search part, as the {RANDOM} random ones always"
+        f" are. Of the {len(complete)}, {len(broken)} break a constraint, where the longest and the"
+        " p99.9 wait may rise by half as much as on later jobs."
     )
     if failed:
         yield (
@@ -83,6 +84,8 @@ def answer_lines(tuned: Tuned, most: int = _MOST) -> Iterator[str]:
             yield "The proposed settings are recommended."
         else:
             yield f"{_why_not(proposed)} Keep the current settings."
+        if proposed.wait.interval and proposed.wait.days and not proposed.wait.is_of_log:
+            yield CAVEATS["days"]
         yield _longer_waits(tuned, proposed, most)
         search, validation, test = map(_gain, (tuned.searched, tuned.validated, proposed))
         fitted = (
@@ -146,9 +149,11 @@ def _effects(measured: Measured) -> str:
 
 def _constraints(measured: Measured) -> Iterator[str]:
     if not measured.broken:
+        unchecked = counted(measured.unchecked, "smaller group")
+        few = f" Not checked: {unchecked}." if measured.unchecked else ""
         yield (
             "All constraints are kept on later jobs: the longest and the p99.9 wait, and mean waits"
-            " of accounts, queues, partitions and sizes with at least 100 jobs."
+            f" of accounts, queues, partitions and sizes with at least {FEWEST} jobs.{few}"
         )
     for broken in measured.broken[:_MOST]:
         if broken.ratio == float("inf"):

@@ -69,6 +69,12 @@ def test_small_groups_and_small_rises_break_no_constraint(changed, jobs):
     assert broken(changed, jobs=jobs) == ([], [])
 
 
+@pytest.mark.parametrize(("jobs", "unchecked"), [(99, 1), (100, 0)])
+def test_groups_with_too_few_jobs_are_counted(jobs, unchecked):
+    group = row(WAIT, 0.9, group=PHYSICS)
+    assert measured(table(group, jobs=jobs), RUN, {}, Limits()).unchecked == unchecked
+
+
 @pytest.mark.parametrize(
     ("changed", "name"),
     [

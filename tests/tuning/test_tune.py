@@ -220,8 +220,9 @@ def test_a_default_time_is_at_most_a_limit_that_is_changed_with_it(four_cores):
 
 def test_waits_above_a_limit_without_confidence_are_named():
     above = [Broken(what=f"mean wait of account a{at}", ratio=1.5, limit=1.1) for at in range(6)]
-    lines = list(_constraints(SimpleNamespace(broken=(), unclear=tuple(above))))
+    lines = list(_constraints(SimpleNamespace(broken=(), unclear=tuple(above), unchecked=12)))
     assert lines[0].startswith("All constraints are kept on later jobs: the longest and the p99.9")
+    assert lines[0].endswith("sizes with at least 100 jobs. Not checked: 12 smaller groups.")
     assert lines[1].startswith("Above their limits, but not with confidence: mean wait of account")
     assert lines[1].endswith("a4 1.50 and 1 more.")
     lines = list(_constraints(SimpleNamespace(broken=tuple(above), unclear=())))
@@ -237,7 +238,9 @@ def outcome(later, random=None, broken=()):
             run="changed", days=None, ratio=ratio, value=ratio * 7200, base_value=7200.0, interval=None, verdict="one run",
             definition=SimpleNamespace(title="mean wait"), is_of_log=False,
         )  # fmt: skip
-        return SimpleNamespace(ratio=ratio, wait=row, longest=row, broken=broken, unclear=())
+        return SimpleNamespace(
+            ratio=ratio, wait=row, longest=row, broken=broken, unclear=(), unchecked=0
+        )
 
     results = {PROPOSED: measured_at(later)}
     if random:
@@ -266,6 +269,10 @@ def test_the_answer_says_what_is_left_of_the_gain():
     better = outcome(0.6)
     better.results[PROPOSED].wait.verdict = "lower"
     assert recommended in answer_lines(better)
+    over_days = "On a system whose queue never empties for weeks they are too narrow."
+    assert not any(over_days in line for line in answer_lines(better))
+    vars(better.results[PROPOSED].wait).update(interval=(0.5, 0.7), days=20)
+    assert any(over_days in line for line in answer_lines(better))
     assert not any(line.startswith("None of the 20") for line in answer_lines(outcome(0.6, 0.8)))
     rule = Broken(what="1 % of the jobs never start instead of 0 %", ratio=float("inf"), limit=1)
     lines = list(answer_lines(outcome(0.6, broken=(rule,))))
