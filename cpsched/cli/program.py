@@ -31,7 +31,7 @@ def main() -> None:
         _handle_signals(signal.SIG_IGN)
         with suppress(OSError):
             outcome = (
-                "Completed runs are kept."
+                "Completed runs are kept: repeat the command to continue."
                 if interruption.keeps_runs
                 else "Partial files are removed."
             )

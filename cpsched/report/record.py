@@ -38,6 +38,12 @@ def misfit(run: RunResult) -> str:
     )
 
 
+def agrees_poorly(table: ResultsTable) -> bool:
+    """Return whether a baseline agrees poorly with the recorded waits, or no log's jobs fit."""
+    grades = [row["grade"] for row in table.record if row["kind"] == "all"]
+    return "poor" in grades or any(map(misfit, table.study.runs))
+
+
 def validation_lines(table: ResultsTable, case: str) -> Iterator[str]:
     """Yield how well the baseline of a case agrees with the recorded waits, if there are any."""
     run = next(run for run in table.study.runs if run.case == case)

@@ -102,7 +102,7 @@ class Measured:
     unclear
         Waits above their limits, whose intervals reach below.
     unchecked
-        Number of groups with too few jobs for a constraint.
+        Groups with too few jobs for a constraint, and how many these are, the largest first.
     """
 
     choice: Choice
@@ -110,7 +110,7 @@ class Measured:
     longest: Result
     broken: tuple[Broken, ...]
     unclear: tuple[Broken, ...]
-    unchecked: int = 0
+    unchecked: tuple[tuple[str, int], ...] = ()
 
     @property
     def ratio(self) -> float:
@@ -216,10 +216,20 @@ class Measuring:
         self.step: str | None = None
 
     def table(
-        self, choices: Mapping[str, Choice], window: Window, repeat: int
+        self,
+        choices: Mapping[str, Choice],
+        window: Window,
+        repeat: int,
+        *,
+        with_record: bool = False,
     ) -> tuple[ResultsTable, dict[str, RunKey]]:
         """
         Return the results of choices by their labels, with the site's as the baseline.
+
+        Parameters
+        ----------
+        with_record
+            Whether the table compares the site's settings with the recorded waits.
 
         Returns
         -------
@@ -244,7 +254,7 @@ class Measuring:
             seeds=seeds,
             jitter=0 if repeat == 1 else JITTER,
             by_group=True,
-            ignore_recorded_waits=True,
+            ignore_recorded_waits=not with_record,
         )
         scenarios = [self._scenario_of(label, choice) for label, choice in choices.items()]
         study = what_if(site, scenarios, folder)
@@ -313,13 +323,14 @@ def measured(table: ResultsTable, run: RunKey, choice: Choice, limits: Limits) -
     waits = list(_longer_waits(table, run, limits))
     broken = [item for item, confident in waits if confident] + list(_worse(table, run, limits))
     unclear = [item for item, confident in waits if not confident]
+    few = [(title_of(row.group), round(jobs)) for row, jobs in _groups(table, run) if jobs < FEWEST]
     return Measured(
         choice=choice,
         wait=_row(table, run, WAIT),
         longest=_row(table, run, LONGEST),
         broken=tuple(sorted(broken, key=_excess, reverse=True)),
         unclear=tuple(sorted(unclear, key=_excess, reverse=True)),
-        unchecked=sum(jobs < FEWEST for _, jobs in _groups(table, run)),
+        unchecked=tuple(sorted(few, key=lambda item: -item[1])),
     )
 
 

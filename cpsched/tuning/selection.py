@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from cpsched.tuning.settings import digest_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from cpsched.tuning.measure import Measured, Measuring
     from cpsched.tuning.parts import Parts
@@ -30,23 +30,17 @@ def propose(
     """
     Return the settings that were simulated on the validation part, and which of them to propose.
 
-    These are the best of the search, and some of the changes of the best one. What is proposed is
-    one of them without the changes that hardly contribute. None: none is better.
+    These are the best of the search. What is proposed is one of them without the changes that
+    hardly contribute. None: none is better.
     """
-    best = distinct(trials)
-    fewer = fewer_changes(space, best[0].choice, parts, measuring) if best else []
-    finalists, chosen = select(trials, parts, measuring, repeat, fewer)
+    finalists, chosen = select(trials, parts, measuring, repeat)
     if chosen is not None:
         chosen = simplified(space, chosen, parts, measuring, repeat)
     return finalists, chosen
 
 
 def select(
-    trials: Sequence[Trial],
-    parts: Parts,
-    measuring: Measuring,
-    repeat: int,
-    fewer: Sequence[Choice] = (),
+    trials: Sequence[Trial], parts: Parts, measuring: Measuring, repeat: int
 ) -> tuple[list[Measured], Measured | None]:
     """
     Return the settings that were simulated on the validation part, and which of them to choose.
@@ -55,20 +49,13 @@ def select(
     keeps all constraints and lowers the mean wait on the validation part, too. Of several the one
     with the lowest longest wait on both parts is chosen, among those that have 90 % of the largest
     gain.
-
-    Parameters
-    ----------
-    fewer
-        Further settings, which are simulated with the first ten.
     """
     choices = [item.choice for item in distinct(trials)]
-    at_once = {digest_of(choice): choice for choice in [*choices[:_FINALISTS], *fewer]}
-    finalists = measuring.measure(list(at_once.values()), parts.validation, repeat)
-    chosen = _best(finalists, parts, measuring)
-    rest = [choice for choice in choices[_FINALISTS:] if digest_of(choice) not in at_once]
-    for at in range(0, _MOST_FINALISTS - _FINALISTS, _FINALISTS):
+    finalists: list[Measured] = []
+    chosen = None
+    for at in range(0, _MOST_FINALISTS, _FINALISTS):
         if chosen is None:
-            finalists += measuring.measure(rest[at : at + _FINALISTS], parts.validation, repeat)
+            finalists += measuring.measure(choices[at : at + _FINALISTS], parts.validation, repeat)
             chosen = _best(finalists, parts, measuring)
     return finalists, chosen
 
@@ -115,74 +102,61 @@ def _are_alike(item: Measured, other: Measured) -> bool:
     return all(abs(a - b) <= _ALIKE * min(a, b) for a, b in pairs)
 
 
-def fewer_changes(space: Space, choice: Choice, parts: Parts, measuring: Measuring) -> list[Choice]:
-    """
-    Return choices with one of the changes, with two, four and so on.
-
-    The change that contributes least to the mean wait on the search part is left out first.
-    Choices that break a constraint there are left out.
-    """
-    fewer = [choice]
-    for key in _by_contribution(space, choice, parts, measuring)[:-1]:
-        fewer.append(without(space, fewer[-1], key))
-    # Numbers with one bit.
-    some = [item for item in fewer[1:] if len(item).bit_count() == 1]
-    results = measuring.measure(some, parts.search)
-    return [item.choice for item in results if not item.broken and item.ratio < 1]
-
-
 def simplified(
     space: Space, chosen: Measured, parts: Parts, measuring: Measuring, repeat: int
 ) -> Measured:
     """
-    Return the fewest of the chosen changes that give nearly the same.
+    Return few of the chosen changes that give nearly the same.
 
-    Changes are added one after the other, that first which gives the lowest mean wait on the
-    validation part. They are enough as soon as all constraints are kept, 95 % of the gain is there
-    and the longest wait is not above the site's and the chosen settings' by 1 %, on the search and
-    on the validation part.
+    Each change is left out once, alone. Those without which nothing is lost on the validation part
+    are then left out together, or the first half of them if that loses something (:func:`_loss`),
+    and so on. This is repeated until each change is needed.
     """
     (searched,) = measuring.measure([chosen.choice], parts.search)
-    some: Choice = {}
-    while len(some) < len(chosen.choice) - 1:
-        more = [space.changed({**some, key: value}) for key, value in chosen.choice.items()]
-        # A change may have no effect without another one.
-        longer = [choice for choice in more if len(choice) > len(some)]
-        results = measuring.measure(longer, parts.validation)
-        results.sort(key=lambda item: (item.ratio, digest_of(item.choice)))
-        if not results:
-            break
-        for item in results:
-            # One run costs less than the repetitions.
-            if not _is_as_good(item, chosen):
-                continue
-            early = measuring.measure([item.choice], parts.search)
-            late = measuring.measure([item.choice], parts.validation, repeat)
-            if early and late and _is_as_good(early[0], searched) and _is_as_good(late[0], chosen):
-                return late[0]
-        some = results[0].choice
-    return chosen
+
+    def with_repetitions(choice: Choice) -> Measured | None:
+        for item in measuring.measure([choice], parts.search):
+            if _loss(item, searched) <= 1:
+                for late in measuring.measure([choice], parts.validation, repeat):
+                    return late if _loss(late, chosen) <= 1 else None
+        return None
+
+    kept = chosen
+    while True:
+        order = _unneeded(space, kept.choice, chosen, parts, measuring)
+        fewer = None
+        while order and fewer is None:
+            fewer = with_repetitions(without(space, kept.choice, order))
+            order = order[: len(order) // 2]
+        if fewer is None:
+            return kept
+        kept = fewer
 
 
-def _is_as_good(item: Measured, chosen: Measured) -> bool:
-    """Return whether settings keep nearly all that the chosen ones give, on the same jobs."""
+def _unneeded(
+    space: Space, choice: Choice, chosen: Measured, parts: Parts, measuring: Measuring
+) -> list[str]:
+    """Return the changes without which, one at a time, nothing is lost, the least loss first."""
+    fewer = {key: without(space, choice, [key]) for key in choice}
+    results = measuring.measure(list(fewer.values()), parts.validation)
+    losses = {digest_of(item.choice): _loss(item, chosen) for item in results}
+    of_keys = {key: losses[digest] for key in fewer if (digest := digest_of(fewer[key])) in losses}
+    return sorted((key for key, loss in of_keys.items() if loss <= 1), key=of_keys.__getitem__)
+
+
+def _loss(item: Measured, chosen: Measured) -> float:
+    """
+    Return what settings lose of what the chosen ones give on the same jobs; at most 1: nothing.
+
+    This is the largest ratio of a wait to its limit: of the mean wait to that with 95 % of the
+    gain, of the longest wait to the larger one of the site's and the chosen settings' and 1 % more,
+    and of what breaks a constraint.
+    """
     most = 1 - _KEPT_GAIN * (1 - chosen.ratio)
-    is_longer = item.longest_ratio > max(1.0, chosen.longest_ratio) * (1 + _ALIKE)
-    return not item.broken and item.ratio <= most and not is_longer
+    longest = max(1.0, chosen.longest_ratio) * (1 + _ALIKE)
+    return max(item.ratio / most, item.longest_ratio / longest, 1 + item.excess)
 
 
-def _by_contribution(space: Space, choice: Choice, parts: Parts, measuring: Measuring) -> list[str]:
-    """
-    Return the changed settings by what they contribute on the search part.
-
-    That without which the mean wait is lowest is first.
-    """
-    fewer = {key: without(space, choice, key) for key in choice}
-    results = measuring.measure(list(fewer.values()), parts.search)
-    ratios = {digest_of(item.choice): item.ratio for item in results}
-    return sorted(choice, key=lambda key: ratios.get(digest_of(fewer[key]), 1.0))
-
-
-def without(space: Space, choice: Choice, key: str) -> Choice:
-    """Return a choice without the change of a setting, and what has no effect without it."""
-    return space.changed({other: value for other, value in choice.items() if other != key})
+def without(space: Space, choice: Choice, keys: Collection[str]) -> Choice:
+    """Return a choice without the changes of settings, and what has no effect without them."""
+    return space.changed({key: value for key, value in choice.items() if key not in keys})

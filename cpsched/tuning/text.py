@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from cpsched.metrics.definitions import title_of
 from cpsched.report.findings import CAVEATS, Effect, change, wait_change
+from cpsched.report.record import validation_lines
 from cpsched.slurm.dispatch.parameters import PARAMETERS
 from cpsched.study.verdicts import LOWER
 from cpsched.tuning.measure import FEWEST, WAIT
@@ -46,15 +47,15 @@ def search_lines(tuned: Tuned) -> Iterator[str]:
     broken = [trial for trial in complete if trial.windows[-1].broken]
     stopped = len(tuned.trials) - len(complete) - failed
     yield (
-        f"{counted(len(tuned.trials), 'setting')} tried: {stopped} stopped early,"
-        f" {len(complete)} simulated on the whole search part, as the {RANDOM} random ones always"
-        f" are. Of the {len(complete)}, {len(broken)} break a constraint, where the longest and the"
-        " p99.9 wait may rise by half as much as on later jobs."
+        f"{counted(len(tuned.trials), 'combination')} of settings tried: {stopped} stopped early,"
+        f" {len(complete)} simulated on the whole search part, among them the {RANDOM} random ones."
+        f" {len(broken)} of the {len(complete)} break a constraint. (In the search the longest and"
+        " the p99.9 wait may rise by half as much as on later jobs.)"
     )
     if failed:
         yield (
-            f"{counted(failed, 'setting')} could not be simulated. Their errors are in the folders"
-            " 'failed'."
+            f"{counted(failed, 'combination')} could not be simulated. Their errors are in the"
+            " folders 'failed'."
         )
 
 
@@ -71,19 +72,17 @@ def answer_lines(tuned: Tuned, most: int = _MOST) -> Iterator[str]:
     proposed = tuned.results.get(PROPOSED)
     if proposed is None or tuned.validated is None or tuned.searched is None:
         yield (
-            f"None of the best {counted(len(tuned.finalists), 'setting')} is better on the"
-            " validation part with all constraints kept. Keep the current settings."
+            f"None of the best {counted(len(tuned.finalists), 'combination')} of settings is better"
+            " on the validation part with all constraints kept. Keep the current settings."
             if tuned.front
-            else "No setting is better on the search part with all constraints kept. Keep the"
-            " current settings."
+            else "No combination of settings is better on the search part with all constraints"
+            " kept. Keep the current settings."
         )
     else:
         yield f"On later jobs, {PROPOSED}: {_effects(proposed)}."
         yield from _constraints(proposed)
-        if tuned.is_better:
-            yield "The proposed settings are recommended."
-        else:
-            yield f"{_why_not(proposed)} Keep the current settings."
+        yield _verdict(tuned, proposed)
+        yield from _validation(tuned)
         if proposed.wait.interval and proposed.wait.days and not proposed.wait.is_of_log:
             yield CAVEATS["days"]
         yield _longer_waits(tuned, proposed, most)
@@ -121,6 +120,25 @@ def answer_lines(tuned: Tuned, most: int = _MOST) -> Iterator[str]:
         yield f"On later jobs, {PROPOSED} against {BEST_RANDOM}: {effect}.{verdict}"
 
 
+def _verdict(tuned: Tuned, proposed: Measured) -> str:
+    """Return whether the proposed settings are recommended, and why not."""
+    if tuned.is_recommended:
+        return "The proposed settings are recommended."
+    if tuned.is_better:
+        return (
+            "The proposed settings are better on the simulated system, which agrees poorly with the"
+            " log. Improve the site's files before you apply them: cpsched validate."
+        )
+    return f"{_why_not(proposed)} Keep the current settings."
+
+
+def _validation(tuned: Tuned) -> Iterator[str]:
+    """Yield how well the current settings agree with the recorded waits of later jobs."""
+    if tuned.table is not None:
+        for case in tuned.table.cases:
+            yield from validation_lines(tuned.table, case)
+
+
 def _why_not(proposed: Measured) -> str:
     """Return why settings are not better on later jobs."""
     if proposed.broken:
@@ -149,8 +167,10 @@ def _effects(measured: Measured) -> str:
 
 def _constraints(measured: Measured) -> Iterator[str]:
     if not measured.broken:
-        unchecked = counted(measured.unchecked, "smaller group")
-        few = f" Not checked: {unchecked}." if measured.unchecked else ""
+        named = [f"{escaped(name)} ({jobs})" for name, jobs in measured.unchecked[:_MOST]]
+        left = len(measured.unchecked) - _MOST
+        more = f", {counted(left, 'more group')}" if left > 0 else ""
+        few = f" Too few jobs for a constraint: {', '.join(named)}{more}." if named else ""
         yield (
             "All constraints are kept on later jobs: the longest and the p99.9 wait, and mean waits"
             f" of accounts, queues, partitions and sizes with at least {FEWEST} jobs.{few}"
@@ -197,8 +217,11 @@ def changes_text(tuned: Tuned, width: int) -> str:
         for item in tuned.contributions
     ]  # fmt: skip
     together = tuned.contributions[0].together
-    rows.append([("all changes", ""), ("", ""), ("", ""), *_ratios(together), *_ratios((1.0, 1.0))])
-    headers = ["setting", "now", "proposed", "alone", "longest", "all but it", "longest"]
+    nothing = ("", "")
+    rows.append([("all changes", ""), nothing, nothing, *_ratios(together), nothing, nothing])
+    headers = [
+        "setting", "now", "proposed", "alone: mean", "longest", "without it: mean", "longest"
+    ]  # fmt: skip
     meanings = [
         f"{item.key}: {PARAMETERS[item.key].meaning}"
         for item in tuned.contributions
@@ -219,7 +242,7 @@ def front_text(tuned: Tuned, width: int) -> str:
     """
     Return the Pareto front of mean and longest wait on the search part; empty without one.
 
-    The proposed settings are its first row.
+    The proposed settings are above it, and need not lie on it.
     """
     front = tuned.front
     if not front:
@@ -230,8 +253,8 @@ def front_text(tuned: Tuned, width: int) -> str:
         for item in front[:_MOST]
     ]
     if tuned.searched is not None:
-        rows.insert(0, _front_row(PROPOSED, tuned.searched, tuned.validated))
-    headers = ["settings", "mean", "longest", "validation: mean", "longest", "broken"]
+        rows.insert(0, _front_row("(proposed)", tuned.searched, tuned.validated))
+    headers = ["settings", "search: mean", "longest", "validation: mean", "longest", "broken"]
     text = table_text(headers, rows, width=width, names=1)
     return f"{text}\nand {len(front) - _MOST} more" if len(front) > _MOST else text
 
@@ -257,8 +280,9 @@ def proposal_text(tuned: Tuned, site: Site) -> str:
     parts = []
     if diff := slurm_diff(policy, tuned.choice, site.fitted.system):
         parts.append(
-            "slurm.conf, then 'scontrol reconfigure'. Lines with + replace those with - (keep their"
-            f" words that cpsched does not model):\n\n{diff}"
+            "slurm.conf, then 'scontrol reconfigure'. Add the lines with +, in place of those with"
+            " -.\nKeep options of SchedulerParameters that cpsched does not model."
+            f"\n\n{diff}"
         )
     if commands := sacctmgr_commands(policy, tuned.choice):
         parts.append("\n".join(["Accounting:", "", *commands, ""]))
@@ -278,7 +302,7 @@ def tables(tuned: Tuned, site: Site, width: int) -> Iterator[tuple[str, str]]:
         ),
         (
             "What to type"
-            if tuned.is_better
+            if tuned.is_recommended
             else "What to type for the proposed settings (not recommended)",
             proposal_text(tuned, site),
         ),

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import ConfigError, RunError, check_least
+from cpsched.report.record import agrees_poorly
 from cpsched.study.verdicts import LOWER
 from cpsched.tuning.measure import Limits, Measuring, as_data, measured
 from cpsched.tuning.parts import parts_of, windows_of
@@ -73,7 +74,7 @@ class Tuned:
     trials
         All settings that were tried.
     finalists
-        The best settings of the search, and some of the best one's changes, on the validation part.
+        The best settings of the search, on the validation part.
     searched, validated
         The proposed settings on the search part and on the validation part; None without any.
     results
@@ -113,6 +114,11 @@ class Tuned:
         """
         proposed = self.results.get(PROPOSED)
         return proposed is not None and proposed.wait.verdict == LOWER and not proposed.broken
+
+    @property
+    def is_recommended(self) -> bool:
+        """Whether they are better, and the simulation does not agree poorly with recorded waits."""
+        return self.is_better and (self.table is None or not agrees_poorly(self.table))
 
     @property
     def front(self) -> list[Measured]:
@@ -266,7 +272,7 @@ def _contributions(
 ) -> tuple[Contribution, ...]:
     """Return what each change contributes: alone, and what is left without it."""
     alone = [space.changed({key: choice[key]}) for key in choice]
-    rests = [without(space, choice, key) for key in choice]
+    rests = [without(space, choice, [key]) for key in choice]
     results = measuring.measure([*alone, *rests, choice], parts.validation, repeat)
     ratios = {digest_of({}): (1.0, 1.0)}
     ratios |= {digest_of(item.choice): (item.ratio, item.longest_ratio) for item in results}
@@ -303,7 +309,7 @@ def _reported(
     for label, choice in changed.items():
         first.setdefault(digest_of(choice), label)
     simulated = {label: changed[label] for label in first.values()}
-    table, runs = measuring.table(simulated, window, repeat)
+    table, runs = measuring.table(simulated, window, repeat, with_record=True)
     if PROPOSED in changed and PROPOSED not in runs:
         raise RunError(
             "the proposed settings cannot be simulated on later jobs. The error is in"

@@ -125,7 +125,7 @@ def test_ctrl_c_is_one_line_and_finished_runs_are_kept(modules, jobs):
     out, err = command.communicate(timeout=120)
     assert command.returncode == 130
     lines = [line for line in err.splitlines() if "elapsed" not in line]
-    assert lines == ["error: interrupted. Completed runs are kept."]
+    assert lines == ["error: interrupted. Completed runs are kept: repeat the command to continue."]
     assert out == ""
     assert len(list(runs.iterdir())) >= 1
     assert not list(Path("out/.work").iterdir())

@@ -15,7 +15,7 @@ from cpsched.util import interruption
 
 pytestmark = pytest.mark.slow
 
-LINE = "error: interrupted. Completed runs are kept.\n"
+LINE = "error: interrupted. Completed runs are kept: repeat the command to continue.\n"
 #: Where no runs are made.
 NO_RUNS = "error: interrupted. Partial files are removed.\n"
 SIMULATE = ("simulate", "log.swf", "--system", "four.toml", "--out", "out", "-d")

@@ -149,7 +149,7 @@ def test_a_signal_is_one_line_and_the_next_command_continues(start, run, tmp_pat
     os.killpg(process.pid, sign)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, "")
-    assert err == "error: interrupted. Completed runs are kept.\n"
+    assert err == "error: interrupted. Completed runs are kept: repeat the command to continue.\n"
     until(lambda: not workers_of(tmp_path))
     assert not any((folder / ".work").iterdir())
     assert not (folder / "failed").exists()

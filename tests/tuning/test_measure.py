@@ -69,8 +69,8 @@ def test_small_groups_and_small_rises_break_no_constraint(changed, jobs):
     assert broken(changed, jobs=jobs) == ([], [])
 
 
-@pytest.mark.parametrize(("jobs", "unchecked"), [(99, 1), (100, 0)])
-def test_groups_with_too_few_jobs_are_counted(jobs, unchecked):
+@pytest.mark.parametrize(("jobs", "unchecked"), [(99, (("account physics", 99),)), (100, ())])
+def test_groups_with_too_few_jobs_are_named(jobs, unchecked):
     group = row(WAIT, 0.9, group=PHYSICS)
     assert measured(table(group, jobs=jobs), RUN, {}, Limits()).unchecked == unchecked
 

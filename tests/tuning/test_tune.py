@@ -220,9 +220,11 @@ def test_a_default_time_is_at_most_a_limit_that_is_changed_with_it(four_cores):
 
 def test_waits_above_a_limit_without_confidence_are_named():
     above = [Broken(what=f"mean wait of account a{at}", ratio=1.5, limit=1.1) for at in range(6)]
-    lines = list(_constraints(SimpleNamespace(broken=(), unclear=tuple(above), unchecked=12)))
+    few = tuple((f"account a{at}", 99 - at) for at in range(7))
+    lines = list(_constraints(SimpleNamespace(broken=(), unclear=tuple(above), unchecked=few)))
     assert lines[0].startswith("All constraints are kept on later jobs: the longest and the p99.9")
-    assert lines[0].endswith("sizes with at least 100 jobs. Not checked: 12 smaller groups.")
+    assert " Too few jobs for a constraint: account a0 (99), account a1 (98), " in lines[0]
+    assert lines[0].endswith("account a4 (95), 2 more groups.")
     assert lines[1].startswith("Above their limits, but not with confidence: mean wait of account")
     assert lines[1].endswith("a4 1.50 and 1 more.")
     lines = list(_constraints(SimpleNamespace(broken=tuple(above), unclear=())))
@@ -239,7 +241,7 @@ def outcome(later, random=None, broken=()):
             definition=SimpleNamespace(title="mean wait"), is_of_log=False,
         )  # fmt: skip
         return SimpleNamespace(
-            ratio=ratio, wait=row, longest=row, broken=broken, unclear=(), unchecked=0
+            ratio=ratio, wait=row, longest=row, broken=broken, unclear=(), unchecked=()
         )
 
     results = {PROPOSED: measured_at(later)}
@@ -305,6 +307,26 @@ def test_what_to_type_is_marked_if_settings_are_not_better(verdict, broken, bett
     assert not list(tables(result, SimpleNamespace(policy=None), 100))
 
 
+@pytest.mark.parametrize(
+    ("grade", "kind", "recommended"),
+    [("poor", "all", False), ("poor", "queue", True), ("moderate", "all", True)],
+)
+def test_nothing_is_recommended_if_the_simulation_agrees_poorly_with_the_log(
+    grade, kind, recommended
+):
+    table = SimpleNamespace(
+        record=({"grade": grade, "kind": kind},), study=SimpleNamespace(runs=()), cases={},
+        group_rows=lambda run: [],
+    )  # fmt: skip
+    better = replace(outcome(0.6), table=table)
+    better.results[PROPOSED].wait.verdict = "lower"
+    lines = list(answer_lines(better))
+    assert ("The proposed settings are recommended." in lines) == recommended
+    assert any("Improve the site's files before" in line for line in lines) != recommended
+    assert better.is_better
+    assert better.is_recommended == recommended
+
+
 def test_the_changes_of_parameters_are_explained():
     changes = [
         Contribution(
@@ -328,7 +350,7 @@ def test_the_front_says_what_is_left_on_the_validation_part():
     )  # fmt: skip
     rows = [line.split() for line in front_text(tuned, 80).splitlines()[-4:]]
     assert rows == [
-        ["proposed", "0.60", "1.00", "0.80", "1.00", "0"],
+        ["(proposed)", "0.60", "1.00", "0.80", "1.00", "0"],
         ["x=1", "0.50", "1.00", "0.90", "1.00", "1"],
         ["x=2", "0.60", "1.00", "0.80", "1.00", "0"],
         ["x=3", "0.70", "1.00", "not", "run"],
