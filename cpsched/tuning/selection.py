@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
 
 from cpsched.tuning.settings import digest_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from cpsched.tuning.measure import Measured, Measuring
-    from cpsched.tuning.parts import Parts
+    from cpsched.tuning.parts import Parts, Window
     from cpsched.tuning.search import Trial
     from cpsched.tuning.settings import Choice, Space
 
@@ -108,25 +109,22 @@ def simplified(
     """
     Return few of the chosen changes that give nearly the same.
 
-    Each change is left out once, alone. Those without which nothing is lost on the validation part
-    are then left out together, or the first half of them if that loses something (:func:`_loss`),
-    and so on. This is repeated until each change is needed.
+    Each change is left out once, alone. Those without which nothing is lost on the search and on
+    the validation part (:func:`_loss`) are then left out together, or the first half of them if
+    that loses something, and so on. This is repeated until each change is needed.
     """
     (searched,) = measuring.measure([chosen.choice], parts.search)
-
-    def with_repetitions(choice: Choice) -> Measured | None:
-        for item in measuring.measure([choice], parts.search):
-            if _loss(item, searched) <= 1:
-                for late in measuring.measure([choice], parts.validation, repeat):
-                    return late if _loss(late, chosen) <= 1 else None
-        return None
-
+    references = {parts.validation: chosen, parts.search: searched}
     kept = chosen
     while True:
-        order = _unneeded(space, kept.choice, chosen, parts, measuring)
+        order = _unneeded(space, kept.choice, references, measuring)
         fewer = None
         while order and fewer is None:
-            fewer = with_repetitions(without(space, kept.choice, order))
+            choice = without(space, kept.choice, order)
+            early = measuring.measure([choice], parts.search)
+            if early and _loss(early[0], searched) <= 1:
+                late = measuring.measure([choice], parts.validation, repeat)
+                fewer = next((item for item in late if _loss(item, chosen) <= 1), None)
             order = order[: len(order) // 2]
         if fewer is None:
             return kept
@@ -134,14 +132,19 @@ def simplified(
 
 
 def _unneeded(
-    space: Space, choice: Choice, chosen: Measured, parts: Parts, measuring: Measuring
+    space: Space, choice: Choice, references: Mapping[Window, Measured], measuring: Measuring
 ) -> list[str]:
     """Return the changes without which, one at a time, nothing is lost, the least loss first."""
     fewer = {key: without(space, choice, [key]) for key in choice}
-    results = measuring.measure(list(fewer.values()), parts.validation)
-    losses = {digest_of(item.choice): _loss(item, chosen) for item in results}
-    of_keys = {key: losses[digest] for key in fewer if (digest := digest_of(fewer[key])) in losses}
-    return sorted((key for key, loss in of_keys.items() if loss <= 1), key=of_keys.__getitem__)
+    losses = dict.fromkeys(choice, 0.0)
+    for window, reference in references.items():
+        results = measuring.measure([fewer[key] for key in losses], window)
+        here = {digest_of(item.choice): _loss(item, reference) for item in results}
+        most = {
+            key: max(loss, here.get(digest_of(fewer[key]), inf)) for key, loss in losses.items()
+        }
+        losses = {key: loss for key, loss in most.items() if loss <= 1}
+    return sorted(losses, key=losses.__getitem__)
 
 
 def _loss(item: Measured, chosen: Measured) -> float:
