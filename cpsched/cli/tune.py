@@ -54,13 +54,13 @@ def command(
     ] = False,
     trials: Annotated[
         int,
-        option(COMPARISON, help="Number of settings to try, besides 20 random ones.", min=1,
+        option(COMPARISON, help="Combinations to try, besides 20 random ones.", min=1,
                metavar="N"),
     ] = 200,
     sampler: Annotated[
         Literal["local", "tpe", "nsga2", "random"],
-        option(COMPARISON, help="What proposes settings: changes of the best and the current ones"
-               " (local), these and Optuna (tpe, nsga2), or chance alone (random)."),
+        option(COMPARISON, help="What proposes combinations: changes of the best and of the current"
+               " settings (local), these and Optuna (tpe, nsga2), or chance alone (random)."),
     ] = "local",
     seed: Annotated[
         int, option(COMPARISON, help="Seed of the search.", min=0, metavar="N")
@@ -91,8 +91,8 @@ def command(
     Search for better settings, and check them on later jobs.
 
     Settings are searched on the first half of the log, chosen on the next fifth, and reported on
-    the rest, which decides nothing. A setting is infeasible if it makes a group of jobs, the p99.9
-    wait or the longest wait much worse. Repeat the command to continue an interrupted search.
+    the rest, which decides nothing. A combination is infeasible if it makes a group of jobs, the
+    p99.9 wait or the longest wait much worse. Repeat the command to continue an interrupted search.
     """
     from cpsched.tuning.measure import Limits
     from cpsched.tuning.site import Site

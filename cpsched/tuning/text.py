@@ -99,8 +99,9 @@ def answer_lines(tuned: Tuned, most: int = _MOST) -> Iterator[str]:
         )
     if BEST_RANDOM not in tuned.results:
         yield (
-            "None of the 20 random settings is better than the current ones on the validation part"
-            " with all constraints kept, so there is no best of them to compare with."
+            "None of the 20 random combinations is better than the current settings on the"
+            " validation part with all constraints kept, so there is no best of them to compare"
+            " with."
         )
     for label in (BEST_RANDOM, DEFAULTS):
         if (other := tuned.results.get(label)) is not None:
@@ -115,7 +116,7 @@ def answer_lines(tuned: Tuned, most: int = _MOST) -> Iterator[str]:
         verdict = (
             ""
             if row.verdict == LOWER
-            else " The search is not significantly better than 20 random settings."
+            else " The search is not significantly better than 20 random combinations."
         )
         yield f"On later jobs, {PROPOSED} against {BEST_RANDOM}: {effect}.{verdict}"
 

@@ -264,7 +264,7 @@ def test_the_answer_says_what_is_left_of_the_gain():
         *gains
     )
     assert any(line.startswith(f"{part} The gain is smaller on later jobs") for line in lines)
-    assert any(line.startswith("None of the 20 random settings is better") for line in lines)
+    assert any(line.startswith("None of the 20 random combinations is better") for line in lines)
     assert not any("smaller" in line for line in answer_lines(outcome(0.6)))
     recommended = "The proposed settings are recommended."
     assert recommended not in lines
@@ -364,7 +364,7 @@ def test_an_answer_says_if_the_search_is_not_better_than_random_settings(verdict
         definition=SimpleNamespace(title="mean wait"), is_of_log=False,
     )  # fmt: skip
     lines = list(answer_lines(replace(outcome(0.9), against_random=against)))
-    assert lines[-1].endswith("not significantly better than 20 random settings.") == not_better
+    assert lines[-1].endswith("not significantly better than 20 random combinations.") == not_better
 
 
 def test_an_answer_names_slurms_defaults_if_they_are_the_current_settings():
