@@ -113,8 +113,11 @@ def simplified(
     the validation part (:func:`_loss`) are then left out together, or the first half of them if
     that loses something, and so on. This is repeated until each change is needed.
     """
-    (searched,) = measuring.measure([chosen.choice], parts.search)
-    references = {parts.validation: chosen, parts.search: searched}
+    # One run is compared with one run: without jitter waits are others.
+    references = {
+        window: measuring.measure([chosen.choice], window)[0]
+        for window in (parts.validation, parts.search)
+    }
     kept = chosen
     while True:
         order = _unneeded(space, kept.choice, references, measuring)
@@ -122,7 +125,7 @@ def simplified(
         while order and fewer is None:
             choice = without(space, kept.choice, order)
             early = measuring.measure([choice], parts.search)
-            if early and _loss(early[0], searched) <= 1:
+            if early and _loss(early[0], references[parts.search]) <= 1:
                 late = measuring.measure([choice], parts.validation, repeat)
                 fewer = next((item for item in late if _loss(item, chosen) <= 1), None)
             order = order[: len(order) // 2]
@@ -153,11 +156,12 @@ def _loss(item: Measured, chosen: Measured) -> float:
 
     This is the largest ratio of a wait to its limit: of the mean wait to that with 95 % of the
     gain, of the longest wait to the larger one of the site's and the chosen settings' and 1 % more,
-    and of what breaks a constraint.
+    and of what breaks a constraint to what the chosen ones break in the same run.
     """
     most = 1 - _KEPT_GAIN * (1 - chosen.ratio)
     longest = max(1.0, chosen.longest_ratio) * (1 + _ALIKE)
-    return max(item.ratio / most, item.longest_ratio / longest, 1 + item.excess)
+    broken = (1 + item.excess) / (1 + chosen.excess)
+    return max(item.ratio / most, item.longest_ratio / longest, broken)
 
 
 def without(space: Space, choice: Choice, keys: Collection[str]) -> Choice:

@@ -149,6 +149,21 @@ def test_a_change_that_only_shortens_the_longest_wait_comes_before_one_that_shor
     assert set(simplified(space_of("wxyz"), chosen, PARTS, windows, 2).choice) == {"x", "y"}
 
 
+def test_a_change_without_an_effect_is_left_out_though_jitter_shortens_waits():
+    """One run without jitter gives a longer mean wait than the repetitions."""
+
+    class Jittered(Windows):
+        def measure(self, choices, window, repeat=1):
+            results = super().measure(choices, window, repeat)
+            for item in results:
+                item.ratio *= 1 if repeat > 1 else 1.2
+            return results
+
+    windows = Jittered(lambda choice, _: result(choice, 0.5 if "x" in choice else 1.0))
+    chosen = result(dict.fromkeys("xyz", "1"), 0.5)
+    assert set(simplified(space_of("xyz"), chosen, PARTS, windows, 2).choice) == {"x"}
+
+
 @pytest.mark.parametrize("window", ["search", "validation"])
 def test_fewer_changes_are_enough_only_if_they_keep_all_constraints_on_both_parts(window):
     windows = Windows(
