@@ -31,17 +31,23 @@ def propose(
     """
     Return the settings that were simulated on the validation part, and which of them to propose.
 
-    These are the best of the search. What is proposed is one of them without the changes that
-    hardly contribute. None: none is better.
+    These are the best of the search, and some of the changes of the best one. What is proposed is
+    one of them without the changes that hardly contribute. None: none is better.
     """
-    finalists, chosen = select(trials, parts, measuring, repeat)
+    best = distinct(trials)
+    fewer = fewer_changes(space, best[0].choice, parts, measuring) if best else []
+    finalists, chosen = select(trials, parts, measuring, repeat, fewer)
     if chosen is not None:
         chosen = simplified(space, chosen, parts, measuring, repeat)
     return finalists, chosen
 
 
 def select(
-    trials: Sequence[Trial], parts: Parts, measuring: Measuring, repeat: int
+    trials: Sequence[Trial],
+    parts: Parts,
+    measuring: Measuring,
+    repeat: int,
+    fewer: Sequence[Choice] = (),
 ) -> tuple[list[Measured], Measured | None]:
     """
     Return the settings that were simulated on the validation part, and which of them to choose.
@@ -50,13 +56,20 @@ def select(
     keeps all constraints and lowers the mean wait on the validation part, too. Of several the one
     with the lowest longest wait on both parts is chosen, among those that have 90 % of the largest
     gain.
+
+    Parameters
+    ----------
+    fewer
+        Further settings, which are simulated with the first ten.
     """
     choices = [item.choice for item in distinct(trials)]
-    finalists: list[Measured] = []
-    chosen = None
-    for at in range(0, _MOST_FINALISTS, _FINALISTS):
+    at_once = {digest_of(choice): choice for choice in [*choices[:_FINALISTS], *fewer]}
+    finalists = measuring.measure(list(at_once.values()), parts.validation, repeat)
+    chosen = _best(finalists, parts, measuring)
+    rest = [choice for choice in choices[_FINALISTS:] if digest_of(choice) not in at_once]
+    for at in range(0, _MOST_FINALISTS - _FINALISTS, _FINALISTS):
         if chosen is None:
-            finalists += measuring.measure(choices[at : at + _FINALISTS], parts.validation, repeat)
+            finalists += measuring.measure(rest[at : at + _FINALISTS], parts.validation, repeat)
             chosen = _best(finalists, parts, measuring)
     return finalists, chosen
 
@@ -101,6 +114,34 @@ def distinct(trials: Sequence[Trial]) -> list[Measured]:
 def _are_alike(item: Measured, other: Measured) -> bool:
     pairs = ((item.ratio, other.ratio), (item.longest_ratio, other.longest_ratio))
     return all(abs(a - b) <= _ALIKE * min(a, b) for a, b in pairs)
+
+
+def fewer_changes(space: Space, choice: Choice, parts: Parts, measuring: Measuring) -> list[Choice]:
+    """
+    Return choices with one of the changes, with two, four and so on.
+
+    The change that contributes least to the mean wait on the search part is left out first.
+    Choices that break a constraint there are left out.
+    """
+    fewer = [choice]
+    for key in _by_contribution(space, choice, parts, measuring)[:-1]:
+        fewer.append(without(space, fewer[-1], [key]))
+    # Numbers with one bit.
+    some = [item for item in fewer[1:] if len(item).bit_count() == 1]
+    results = measuring.measure(some, parts.search)
+    return [item.choice for item in results if not item.broken and item.ratio < 1]
+
+
+def _by_contribution(space: Space, choice: Choice, parts: Parts, measuring: Measuring) -> list[str]:
+    """
+    Return the changed settings by what they contribute on the search part.
+
+    That without which the mean wait is lowest is first.
+    """
+    fewer = {key: without(space, choice, [key]) for key in choice}
+    results = measuring.measure(list(fewer.values()), parts.search)
+    ratios = {digest_of(item.choice): item.ratio for item in results}
+    return sorted(choice, key=lambda key: ratios.get(digest_of(fewer[key]), 1.0))
 
 
 def simplified(

@@ -74,7 +74,7 @@ class Tuned:
     trials
         All settings that were tried.
     finalists
-        The best settings of the search, on the validation part.
+        The best settings of the search, and some of the best one's changes, on the validation part.
     searched, validated
         The proposed settings on the search part and on the validation part; None without any.
     results

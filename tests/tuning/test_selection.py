@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from cpsched.tuning.selection import distinct, select, simplified
+from cpsched.tuning.selection import distinct, fewer_changes, select, simplified
 from cpsched.tuning.settings import Setting, Space
 
 PARTS = SimpleNamespace(search="search", validation="validation")
@@ -94,6 +94,38 @@ def test_the_longest_wait_does_not_rise_above_the_sites_by_leaving_changes_out(l
     )
     chosen = result(dict.fromkeys("xy", "1"), 0.5, 0.8)
     assert set(simplified(space_of("xy"), chosen, PARTS, windows, 2).choice) == kept
+
+
+def test_the_best_of_the_search_are_finalists_beside_settings_with_fewer_changes():
+    keys = [f"x{number}" for number in range(12)]
+    windows = Windows(lambda choice, _: result(choice, 1 - len(choice) / 20))
+    best = dict.fromkeys(keys, "1")
+    fewer = fewer_changes(space_of(keys), best, PARTS, windows)
+    assert [len(choice) for choice in fewer] == [8, 4, 2, 1]
+    trials = [SimpleNamespace(kept=result(best, 0.4)), SimpleNamespace(kept=result(fewer[0], 0.6))]
+    finalists, chosen = select(trials, PARTS, windows, 2, fewer)
+    assert [len(item.choice) for item in finalists] == [12, 8, 4, 2, 1]
+    assert chosen.choice == best
+
+
+def test_settings_with_fewer_changes_are_finalists_too():
+    windows = Windows(lambda choice, _: result(choice, 0.5, broken="y" in choice))
+    both = SimpleNamespace(kept=result({"x": "1", "y": "1"}, 0.5))
+    assert select([both], PARTS, windows, 2)[1] is None
+    assert select([both], PARTS, windows, 2, [{"x": "1"}])[1].choice == {"x": "1"}
+
+
+def test_changes_are_left_out_from_the_least_to_the_most_important():
+    """The gain is 0.1 by w, 0.2 by x and 0.3 by y; x alone breaks a constraint."""
+    gains = {"w": 0.1, "x": 0.2, "y": 0.3}
+    windows = Windows(
+        lambda choice, _: result(
+            choice, 1 - sum(gains[key] for key in choice), broken=set(choice) == {"x", "y"}
+        )
+    )
+    choices = fewer_changes(space_of("wxy"), dict.fromkeys("wxy", "1"), PARTS, windows)
+    assert [set(choice) for choice in choices] == [{"y"}]
+    assert {window for _, window in windows.measured} == {"search"}
 
 
 def test_alike_settings_are_one_finalist_that_with_the_fewest_changes():
