@@ -26,7 +26,7 @@ def command(
         Path,
         typer.Argument(
             metavar="DIR",
-            help="Folder that compare, what-if or simulate wrote.",
+            help="Folder that compare, what-if or simulate wrote, or test in that of tune.",
         ),
     ],
     out: Annotated[
