@@ -141,6 +141,7 @@ class Tuned:
         return {
             "windows": [asdict(window) for window in windows],
             "choice": dict(self.choice),
+            "recommended": self.is_recommended,
             "trials": [
                 {
                     "number": trial.number,

@@ -524,6 +524,7 @@ def test_the_command_writes_a_page_and_prints_the_answer(four_cores, cpsched):
     assert (code, err) == (0, "")
     assert "Search on " in out
     assert "On later jobs, " in out
+    assert "No recorded start times in the log: the baseline cannot be validated." in out
     page = (four_cores / "out" / "tune.md").read_text()
     assert page.startswith("# Search for better settings: four cores\n\nLog: log\n")
     assert "## Answer" in page
@@ -531,6 +532,7 @@ def test_the_command_writes_a_page_and_prints_the_answer(four_cores, cpsched):
     assert code == 0
     content = json.loads(out)
     assert content["schema"] == "cpsched.tune/1"
+    assert content["recommended"] == ("The proposed settings are recommended." in page)
     assert content["test"].keys() <= {"proposed", "best of 20 random"}
     assert json.loads((four_cores / "out" / "tune.json").read_text())["choice"] == content["choice"]
 
