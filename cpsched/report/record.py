@@ -39,7 +39,7 @@ def misfit(run: RunResult) -> str:
 
 
 def agrees_poorly(table: ResultsTable) -> bool:
-    """Return whether a baseline agrees poorly with recorded waits, or a log does not fit."""
+    """Return whether a baseline agrees poorly with recorded waits, or a log has a misfit."""
     grades = [row["grade"] for row in table.record if row["kind"] == "all"]
     return "poor" in grades or any(map(misfit, table.study.runs))
 

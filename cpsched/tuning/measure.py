@@ -102,7 +102,7 @@ class Measured:
     unclear
         Waits above their limits, whose intervals reach below.
     unchecked
-        Groups with too few jobs for a constraint, and how many these are, the largest first.
+        Groups with too few jobs for a constraint, and the number of their jobs, largest first.
     """
 
     choice: Choice
